@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/base/assert.h"
+
+void *bd_try_alloc(size_t size_bytes)
+{
+    return malloc(size_bytes ? size_bytes : 1);
+}
+
+void *bd_alloc(size_t size_bytes)
+{
+    void *block = bd_try_alloc(size_bytes);
+    BD_ASSERT(block != NULL);
+    return block;
+}
+
+void *bd_alloc_zeroed(size_t size_bytes)
+{
+    void *block = calloc(1, size_bytes ? size_bytes : 1);
+    BD_ASSERT(block != NULL);
+    return block;
+}
+
+void *bd_realloc(void *block, size_t size_bytes)
+{
+    void *moved = realloc(block, size_bytes ? size_bytes : 1);
+    BD_ASSERT(moved != NULL);
+    return moved;
+}
+
+void bd_free(void *block)
+{
+    free(block);
+}
+
+char *bd_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(bd_alloc(size), text, size);
+}
+
+bool bd_size_mul(size_t a, size_t b, size_t *out)
+{
+    size_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *out = product;
+    return true;
+}
+
+bool bd_size_add(size_t a, size_t b, size_t *out)
+{
+    size_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *out = sum;
+    return true;
+}

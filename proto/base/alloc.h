@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The only callers of malloc. Thread: any.
+ * bd_alloc and bd_realloc never return NULL for a size that fits (they abort when the host has
+ * no memory for small bookkeeping); bd_try_alloc returns NULL and is meant for sizes that a
+ * client chose. Sizes that come from outside are computed with bd_size_mul / bd_size_add. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "proto/base/attr.h"
+
+void *bd_alloc(size_t size_bytes);
+void *bd_alloc_zeroed(size_t size_bytes);
+void *bd_realloc(void *block, size_t size_bytes);
+void *bd_try_alloc(size_t size_bytes);
+void bd_free(void *block);
+char *bd_strdup(const char *text);
+
+/* False on overflow; out untouched then. */
+BD_MUST_USE bool bd_size_mul(size_t a, size_t b, size_t *out);
+BD_MUST_USE bool bd_size_add(size_t a, size_t b, size_t *out);

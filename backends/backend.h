@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The contract between engine and backends: two const tables. A backend sees kernel IR only,
+ * never ops. Memory pooling, caching in memory, fusion and planning live above it, once. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/kir/kir.h"
+#include "proto/base/attr.h"
+#include "proto/base/error.h"
+
+typedef struct bd_device bd_device; /* a backend's open device */
+typedef struct bd_kernel bd_kernel; /* compiled code; counted by its maker */
+
+typedef union bd_scalar {
+    double f;
+    int64_t i;
+} bd_scalar;
+
+/* Where kernels report an index out of range. The first one of a submission stays.
+ * tag is BD_KIR_CHECK's, block the number of the argument block. */
+typedef struct bd_fault {
+    int32_t happened; /* written last; read after completion */
+    int32_t tag;
+    int64_t position, extent;
+    uint32_t launch, block;
+} bd_fault;
+
+/* The arguments of one run of a kernel; borrowed until the submission completes. */
+typedef struct bd_block {
+    const int64_t *ints;
+    void *const *buffers;
+    const bd_scalar *scalars;
+} bd_block;
+
+/* One launch: the same kernel over one or more independent argument blocks (horizontal fusion). */
+typedef struct bd_launch {
+    bd_kernel *kernel;
+    const bd_block *blocks;
+    uint32_t block_count;
+} bd_launch;
+
+/* A list of launches that run in order; a launch sees the writes of those before it.
+ * done is called once, on any thread, after the last launch; it must only post. */
+typedef struct bd_submission {
+    const bd_launch *launches;
+    uint32_t launch_count;
+    void *scratch; /* as bd_device_ops.scratch_bytes asked for the largest launch; 64-byte aligned */
+    bd_fault *fault;
+    void (*done)(struct bd_submission *submission);
+    void *user;
+} bd_submission;
+
+typedef struct bd_device_options {
+    int threads;            /* CPU workers; 0 = all cores this process may use */
+    const char *cache_path; /* folder for compiled objects; NULL = none */
+    uint64_t cache_bytes_max;
+    bool compile_never;     /* a kernel that is not cached is an UNAVAILABLE error */
+    const char *target;     /* cpu: "generic", "avx2", "avx512" or NULL = the host's best */
+} bd_device_options;
+
+typedef struct bd_device_facts {
+    char name[64];        /* "cpu" or a product name */
+    char detail[128];     /* target, features, cores */
+    uint64_t memory_bytes; /* total, for limits */
+    int threads;
+} bd_device_facts;
+
+/* Counters that only the backend knows. */
+typedef struct bd_device_counters {
+    uint64_t compiles;      /* programs turned into code */
+    uint64_t cache_hits;    /* objects taken from disk */
+    uint64_t code_bytes;    /* resident machine code */
+    uint64_t fallbacks;     /* programs that ran by other means than the backend's own code */
+} bd_device_counters;
+
+typedef struct bd_device_ops {
+    /* Thread: device. Waits for running work. */
+    void (*close)(bd_device *device);
+    void (*describe)(bd_device *device, bd_device_facts *out);
+    void (*counters)(bd_device *device, bd_device_counters *out); /* thread: any */
+    /* Memory of the device, host-visible on this table's devices; aligned to 64 bytes at least,
+     * large ones to 2 MiB. Not zeroed. NO_MEMORY if there is none. Thread: any. */
+    bd_error *(*alloc)(bd_device *device, size_t size_bytes, void **out) BD_MUST_USE;
+    void (*free)(bd_device *device, void *memory, size_t size_bytes);
+    /* Program to kernel. Pure but for the object cache; thread: any, several at once.
+     * DEVICE if code generation fails; UNAVAILABLE under compile_never. Owns: the caller, by kernel_free. */
+    bd_error *(*compile)(bd_device *device, const bd_kir *program, bd_kernel **out) BD_MUST_USE;
+    void (*kernel_free)(bd_device *device, bd_kernel *kernel);
+    /* Scratch that a launch needs with these integer arguments. Thread: any. */
+    size_t (*scratch_bytes)(bd_device *device, const bd_kernel *kernel, const int64_t *ints);
+    /* Asynchronous: submissions run in order, one after another. Borrowed until done is called.
+     * A small one may run at once, so done may be called before this returns. Thread: device. */
+    void (*submit)(bd_device *device, bd_submission *submission);
+} bd_device_ops;
+
+typedef struct bd_driver {
+    const char *name; /* "cpu", "ref" */
+    /* Whether a device is there; reason (may be NULL) says why not. Thread: main, before others start. */
+    bool (*probe)(char *reason, size_t reason_bytes);
+    bd_error *(*open)(const bd_device_options *options, bd_device **out) BD_MUST_USE;
+    const bd_device_ops *ops;
+} bd_driver;
+
+/* The registry, backends/registry.c over backends/backends.def. */
+int bd_driver_count(void);
+const bd_driver *bd_driver_at(int index);
+const bd_driver *bd_driver_find(const char *name); /* NULL if unknown */

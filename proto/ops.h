@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The op table and the op record: what a client streams and a daemon validates.
+ * The table comes from ops.toml through gen_ops.py (proto/ops_gen.h, proto/ops_gen.c).
+ * Thread: any; everything here is pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/arena.h"
+#include "proto/base/attr.h"
+#include "proto/base/error.h"
+#include "proto/dtype.h"
+#include "proto/shape.h"
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+typedef enum burn_attr_kind {
+    BURN_ATTR_INT,    /* structural integer, flag, enum or dim: part of every cache key */
+    BURN_ATTR_INTS,   /* structural list: permutations, reduced dims */
+    BURN_ATTR_DTYPE,  /* structural; 0 = as the rule says */
+    BURN_ATTR_SIZE,   /* a size, start or offset: never part of a key, an argument of the plan */
+    BURN_ATTR_SIZES,  /* a list of such; its length is structural */
+} burn_attr_kind;
+
+typedef struct burn_attr_info {
+    const char *name;
+    burn_attr_kind kind;
+    bool has_default;
+    int64_t default_value; /* lists default to empty */
+} burn_attr_info;
+
+enum {
+    BURN_OP_INPUTS_NAMED_MAX = 12,
+    BURN_OP_ATTRS_MAX = 8,
+    BURN_OP_OUTPUTS_MAX = 4, /* but for grad and split, which give as many as they are asked for */
+};
+
+typedef enum burn_op_flags {
+    BURN_OP_POINTWISE = 1 << 0,  /* inputs are broadcast against each other */
+    BURN_OP_VIEW = 1 << 1,       /* the client may alias: output shows the input's elements */
+    BURN_OP_REDUCTION = 1 << 2,
+    BURN_OP_RANDOM = 1 << 3,     /* has size attributes seed and offset */
+    BURN_OP_COMPOSITE = 1 << 4,  /* has a decomposition into other rows */
+    BURN_OP_CORE = 1 << 5,       /* reaches lowering */
+    BURN_OP_INTERNAL = 1 << 6,   /* made by the engine only; refused from the wire */
+    BURN_OP_VARIADIC = 1 << 7,   /* the last named input repeats */
+    BURN_OP_NO_GRADIENT = 1 << 8,
+    BURN_OP_CONTROL = 1 << 9,    /* free, mark, grad, call: handled by the stream, makes no node */
+} burn_op_flags;
+
+typedef enum burn_op {
+    BURN_OP_NONE = 0,
+#define OP(NAME, number, text) BURN_OP_##NAME = number,
+#include "proto/ops_gen.def"
+#undef OP
+} burn_op;
+
+typedef struct burn_op_info {
+    const char *name;
+    uint16_t number;
+    uint16_t since;
+    uint32_t flags;
+    uint8_t input_min, input_max; /* of the named ones; optional inputs come last. Variadic: max 255 */
+    uint8_t output_count;         /* 0: as many as the record says (grad, split) */
+    uint8_t attr_count;
+    const char *inputs[BURN_OP_INPUTS_NAMED_MAX];
+    burn_attr_info attrs[BURN_OP_ATTRS_MAX];
+    uint8_t dtype_rule; /* burn_dtype_rule */
+    uint8_t shape_rule; /* burn_shape_rule */
+} burn_op_info;
+
+const burn_op_info *burn_op_lookup(int number); /* NULL if unknown */
+const burn_op_info *burn_op_find(const char *name);
+int burn_op_count(void);
+const burn_op_info *burn_op_at(int index); /* for iteration, 0 <= index < count */
+extern const uint32_t burn_op_table_revision; /* in HELLO; the same on both sides, or the connection is refused */
+
+/* ---- the record ----------------------------------------------------------------------------- */
+
+/* An input: a tensor, a weak scalar as Python's 2 or 2.5 or True, or an absent optional one. */
+typedef enum burn_operand_kind {
+    BURN_OPERAND_ABSENT,
+    BURN_OPERAND_TENSOR,
+    BURN_OPERAND_BOOL,
+    BURN_OPERAND_INT,
+    BURN_OPERAND_FLOAT,
+} burn_operand_kind;
+
+typedef struct burn_operand {
+    burn_operand_kind kind;
+    union {
+        uint64_t id;    /* TENSOR */
+        int64_t i;      /* BOOL, INT */
+        double f;       /* FLOAT */
+    };
+} burn_operand;
+
+typedef struct burn_attr {
+    int64_t value;         /* INT, DTYPE, SIZE */
+    const int64_t *values; /* INTS, SIZES */
+    uint32_t count;
+} burn_attr;
+
+enum { BURN_RECORD_TRACK = 1 }; /* the result requires a gradient: keep its history */
+
+typedef struct burn_op_record {
+    const burn_op_info *info;
+    uint8_t flags;
+    uint32_t input_count;
+    const burn_operand *inputs;
+    uint32_t output_count;
+    uint64_t first_output; /* outputs take consecutive ids */
+    burn_attr attrs[BURN_OP_ATTRS_MAX];
+} burn_op_record;
+
+/* What inference needs to know of an input. */
+typedef struct burn_tensor_type {
+    burn_dtype dtype;
+    burn_shape shape;
+} burn_tensor_type;
+
+/* Shapes and dtypes of the outputs; the one validation for client and daemon.
+ * inputs[i] is NULL for absent and scalar operands. outputs has room for record->output_count.
+ * Errors: INVALID with the op's name, the shapes and what would be right; LIMIT. */
+bd_error *burn_op_infer(const burn_op_record *record, const burn_tensor_type *const *inputs,
+                        burn_tensor_type *outputs) BD_MUST_USE;
+
+/* The dtype in which a promoting op computes (before a rule such as "bool" changes its result). */
+burn_dtype burn_op_compute_dtype(const burn_op_record *record, const burn_tensor_type *const *inputs);
+
+/* ---- the record on the wire ------------------------------------------------------------------
+ * An array of the msgpack subset:
+ *   [op, flags?, inputs..., attrs...]
+ * see PROTOCOL.md. An input that is a tensor is its distance back from the record's first output
+ * id (>= 1); a scalar is an array of one value; absent is nil. Trailing attributes that equal
+ * their defaults are left out. Outputs take the next ids of the batch, which starts at the id that
+ * the frame's header names. */
+
+/* Appends; buffer must have room for BURN_RECORD_BYTES_MAX + what lists and inputs need, as
+ * burn_record_bound says. Returns bytes written. */
+size_t burn_record_bound(const burn_op_record *record);
+size_t burn_record_encode(const burn_op_record *record, uint8_t *buffer);
+/* Decodes one record at *cursor, moves it on. Lists live in the arena. first_output is the next id.
+ * PROTOCOL for bytes outside the subset; INVALID for an unknown op or wrong arity. Never trusts a length. */
+bd_error *burn_record_decode(const uint8_t **cursor, const uint8_t *end, uint64_t first_output,
+                             bd_arena *arena, burn_op_record *out) BD_MUST_USE;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How tensors that outlived a trace were made: the plan that made them and what it kept, so that a
+ * later `grad` can differentiate across the cut. Counted: each tensor with a history holds one
+ * reference, and so does each history for those it was made from. Thread: device. */
+#pragma once
+
+#include <stdint.h>
+
+#include "backends/backend.h"
+#include "engine/plan.h"
+
+typedef struct bd_buffer bd_buffer; /* engine/memory.h */
+
+typedef struct bd_history_saved {
+    bd_buffer *buffer;      /* retained */
+    burn_tensor_type type;
+    bd_history *history;    /* of a saved leaf that itself has one; retained; or NULL */
+    uint32_t history_node;
+} bd_history_saved;
+
+struct bd_history {
+    uint32_t count;              /* references */
+    const bd_plan *plan;         /* retained; its graph says what the nodes are */
+    const int64_t *ints;         /* values of the plan's integer table on that arrival */
+    const double *scalars_as_double;
+    const int64_t *scalars_as_int;
+    uint32_t saved_count;
+    bd_history_saved *saved;     /* in the order of plan->saved */
+};
+
+bd_history *bd_history_retain(bd_history *history);
+void bd_history_release(bd_history *history);

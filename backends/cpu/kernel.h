@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A compiled kernel as the pool runs it: passes, each over a number of items. Passes of a launch
+ * run one after another with a barrier between them; items of a pass in any order, on any worker.
+ * A kernel is immutable once made; thread: any. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+
+enum { BD_PASSES_MAX = 24 };
+
+/* What generated code calls: element functions over small arrays (math_calls.def), in place. */
+typedef void (*bd_math_call)(void *a, const void *b, int64_t count);
+
+struct bd_call;
+typedef void (*bd_fault_call)(const struct bd_call *call, int32_t tag, int64_t position,
+                              int64_t extent);
+
+/* The argument of generated code: one worker's view of one argument block. Field order is part
+ * of the ABI of cached objects (bd_call_field in emit.h); a change needs a new emitter version. */
+typedef struct bd_call {
+    const int64_t *ints;
+    void *const *buffers;
+    const bd_scalar *scalars;
+    char *worker_scratch;         /* this worker's own, 64-byte aligned */
+    char *shared_scratch;         /* of this block, seen by all passes and workers */
+    const bd_math_call *math;     /* by bd_math_function */
+    bd_fault_call report;         /* records an index that is out of range */
+    int64_t nontemporal;          /* not 0: stores may bypass the cache */
+    /* Below: not read by generated code. */
+    bd_fault *fault;
+    uint32_t launch, block;
+    int worker;
+} bd_call;
+
+typedef void (*bd_pass_function)(const bd_call *call, int64_t begin, int64_t end);
+
+typedef struct bd_pass {
+    bd_pass_function run;
+    int64_t item_count; /* of one block; 0 is fine */
+    double item_ns;     /* estimated time of one item on one core */
+    int64_t nontemporal;
+} bd_pass;
+
+typedef struct bd_kernel_ops {
+    /* The passes for these integer arguments, in order; their number, at most BD_PASSES_MAX. */
+    int (*plan)(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passes);
+    /* Bytes of scratch for these integer arguments: for each worker, and shared by a block. */
+    void (*scratch)(const bd_kernel *kernel, const int64_t *ints, size_t *out_worker_bytes,
+                    size_t *out_shared_bytes);
+    void (*destroy)(bd_kernel *kernel); /* frees all but the code */
+} bd_kernel_ops;
+
+struct bd_code;
+
+/* The head of every kernel; a kind of kernel puts it first in its own struct. */
+struct bd_kernel {
+    const bd_kernel_ops *ops;
+    struct bd_code *code; /* owned; freed by cpu.c after destroy */
+};

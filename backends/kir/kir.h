@@ -6,15 +6,19 @@
  *   LOOP  PARALLEL axes outside, SERIAL axes inside. For each point of the PARALLEL axes (a "row")
  *         the phases run in order; a phase of kind UNIFORM once before all rows (values of scalars
  *         only), ROW once a row, LOOP once for each point of the SERIAL axes. A value is visible
- *         in its own phase; values of UNIFORM phases, of ROW phases and results of REDUCE_* also in
- *         all later phases. So a map is one ROW phase; a sum LOOP + ROW; a softmax LOOP (max),
+ *         in its own phase; values of UNIFORM phases, of ROW phases and results of REDUCE_* (these
+ *         only) in all later phases. UNIFORM phases stand first. So a map is one ROW phase; a sum LOOP + ROW; a softmax LOOP (max),
  *         LOOP (exp, sum), LOOP (scale, store). Rows never depend on each other. A STORE_AT in a
  *         LOOP phase runs in the order of the SERIAL axes, the last one fastest.
  *   CONTRACTION  acc[batch.., m, n] = sum over k of A[batch.., m, k] * B[batch.., k, n].
  *         Axes: any number BATCH, at most one each of M, N, K (a missing one has extent 1; K is
  *         always there). Phases: [UNIFORM], OPERAND_A (over BATCH, M, K; ends in YIELD), OPERAND_B
  *         (over BATCH, K, N), EPILOGUE (over BATCH, M, N; reads ACC, stores). f16, bf16 and f32
- *         accumulate in f32, f64 in f64, integers in their own type.
+ *         accumulate in f32, f64 in f64, integers in their own type (bool: or of ands), and ACC has
+ *         that type (bd_kir_accumulator).
+ * Axes stand in the order of bd_kir_role; a phase sees those of its domain (bd_kir_domain): its
+ * INDEX, accesses and guards have the constant stride 0 on all others. UNIFORM sees none and
+ * neither loads nor checks. REDUCE_* and SAVE stand in EACH phases, RESTORE in a later EACH phase.
  *
  * Sizes are arguments: each extent, stride and offset is a bd_kir_int, either a constant known
  * when the kernel is made (0, 1, element strides) or a number into the integer arguments.
@@ -34,6 +38,11 @@ enum {
     BD_KIR_INSTRS_MAX = 1024,
     BD_KIR_BUFFERS_MAX = 64,
     BD_KIR_PHASES_MAX = 12,
+    BD_KIR_ACCESSES_MAX = 1024,
+    BD_KIR_GUARDS_MAX = 1024,
+    BD_KIR_INTS_MAX = 4096,
+    BD_KIR_SCALARS_MAX = 1024,
+    BD_KIR_SLOTS_MAX = 64,
 };
 
 typedef enum bd_kir_code {
@@ -138,7 +147,7 @@ typedef struct bd_kir {
     uint16_t int_count;    /* integer arguments */
     uint16_t scalar_count; /* scalar arguments, 8 bytes each */
     uint16_t slot_count;   /* SAVE slots */
-    bd_kir_axis axes[BD_KIR_AXES_MAX]; /* LOOP: PARALLEL ones first; within a role outermost first */
+    bd_kir_axis axes[BD_KIR_AXES_MAX]; /* by role; within a role outermost first */
     bd_kir_buffer *buffers;
     uint8_t *scalar_dtypes; /* F64 or I64: how each scalar argument is stored */
     bd_kir_access *accesses;
@@ -148,7 +157,11 @@ typedef struct bd_kir {
     uint8_t *slot_dtypes;
 } bd_kir;
 
-/* ---- building: grows on the heap until bd_kir_finish ---- */
+/* ---- building: grows on the heap until bd_kir_finish ----
+ * Add the axes before accesses and guards; strides of axes that do not exist are not read. A
+ * builder never fails midway: what goes beyond a limit or breaks a rule is told by bd_kir_finish.
+ * bd_kir_emit fills in the dtype wherever it follows from operands, buffer, slot or scalar class
+ * (all codes but CONST, SCALAR, RANDOM_UNIFORM, CAST and ACC), and ignores fields its code does not use. */
 typedef struct bd_kir_builder bd_kir_builder;
 bd_kir_builder *bd_kir_builder_create(bd_kir_family family);
 void bd_kir_builder_destroy(bd_kir_builder *builder);
@@ -160,6 +173,7 @@ int bd_kir_add_guard(bd_kir_builder *builder, const bd_kir_guard *guard);
 int bd_kir_add_scalar(bd_kir_builder *builder, burn_dtype stored_as);
 int bd_kir_add_int(bd_kir_builder *builder); /* the number of a new integer argument */
 int bd_kir_add_slot(bd_kir_builder *builder, burn_dtype dtype);
+/* Values of the current phase and of earlier ones are operands by the rules above. */
 void bd_kir_begin_phase(bd_kir_builder *builder, bd_kir_phase_kind kind);
 bd_kir_value bd_kir_emit(bd_kir_builder *builder, const bd_kir_instr *instr);
 bd_kir_value bd_kir_unary(bd_kir_builder *builder, bd_kir_code code, bd_kir_value a);
@@ -173,6 +187,19 @@ burn_dtype bd_kir_dtype_of(const bd_kir_builder *builder, bd_kir_value value);
 bd_error *bd_kir_finish(bd_kir_builder *builder, bd_arena *arena, bd_kir **out) BD_MUST_USE;
 
 /* ---- reading ---- */
+typedef enum bd_kir_result {
+    BD_KIR_RESULT_SAME,
+    BD_KIR_RESULT_BOOL,
+    BD_KIR_RESULT_I64,
+    BD_KIR_RESULT_INSTR,
+    BD_KIR_RESULT_NONE,
+} bd_kir_result;
+bd_kir_result bd_kir_result_of(bd_kir_code code);
+/* The type in which a contraction of these elements sums; also the type of ACC. */
+burn_dtype bd_kir_accumulator(burn_dtype element);
+/* Bit i: a phase of this kind runs over axis i. */
+uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind);
+bool bd_kir_is_reduce(bd_kir_code code);
 const char *bd_kir_code_text(bd_kir_code code);
 int bd_kir_operand_count(bd_kir_code code);
 bd_error *bd_kir_verify(const bd_kir *program) BD_MUST_USE;

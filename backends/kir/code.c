@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/kir/kir.h"
+
+#define SAME BD_KIR_RESULT_SAME
+#define BOOL BD_KIR_RESULT_BOOL
+#define I64 BD_KIR_RESULT_I64
+#define INSTR BD_KIR_RESULT_INSTR
+#define NONE BD_KIR_RESULT_NONE
+static const struct {
+    const char *text;
+    uint8_t operands, result;
+} facts[BD_KIR_CODE_COUNT] = {
+#define KIR(name, text, operands, result) {text, operands, result},
+#include "backends/kir/kir.def"
+};
+#undef SAME
+#undef BOOL
+#undef I64
+#undef INSTR
+#undef NONE
+
+const char *bd_kir_code_text(bd_kir_code code)
+{
+    return (unsigned)code < BD_KIR_CODE_COUNT ? facts[code].text : "unknown";
+}
+
+int bd_kir_operand_count(bd_kir_code code)
+{
+    return (unsigned)code < BD_KIR_CODE_COUNT ? facts[code].operands : 0;
+}
+
+bd_kir_result bd_kir_result_of(bd_kir_code code)
+{
+    return (unsigned)code < BD_KIR_CODE_COUNT ? (bd_kir_result)facts[code].result
+                                              : BD_KIR_RESULT_NONE;
+}
+
+bool bd_kir_is_reduce(bd_kir_code code)
+{
+    return code >= BD_KIR_REDUCE_SUM && code <= BD_KIR_REDUCE_ARGMIN;
+}
+
+burn_dtype bd_kir_accumulator(burn_dtype element)
+{
+    return element == BURN_F16 || element == BURN_BF16 ? BURN_F32 : element;
+}
+
+static uint32_t roles_of(bd_kir_phase_kind kind)
+{
+    switch (kind) {
+    case BD_KIR_UNIFORM:
+        return 0;
+    case BD_KIR_ROW:
+        return 1u << BD_KIR_PARALLEL;
+    case BD_KIR_EACH:
+        return 1u << BD_KIR_PARALLEL | 1u << BD_KIR_SERIAL;
+    case BD_KIR_OPERAND_A:
+        return 1u << BD_KIR_BATCH | 1u << BD_KIR_M | 1u << BD_KIR_K;
+    case BD_KIR_OPERAND_B:
+        return 1u << BD_KIR_BATCH | 1u << BD_KIR_N | 1u << BD_KIR_K;
+    case BD_KIR_EPILOGUE:
+        return 1u << BD_KIR_BATCH | 1u << BD_KIR_M | 1u << BD_KIR_N;
+    }
+    return 0;
+}
+
+uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    uint32_t roles = roles_of(kind);
+    uint32_t axes = 0;
+    for (unsigned i = 0; i < program->axis_count; i++)
+        if (roles >> program->axes[i].role & 1)
+            axes |= 1u << i;
+    return axes;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Limits of the protocol, the same on both sides. A daemon announces those that it may lower in
+ * WELCOME; nothing on the wire can raise them. */
+#pragma once
+
+#include <stdint.h>
+
+enum {
+    BURN_PROTOCOL_VERSION = 0, /* 0 matches exactly; frozen versions begin at 1 */
+    BURN_PREFACE_BYTES = 16,
+    BURN_FRAME_HEADER_BYTES = 32,
+    BURN_ALIGNMENT_BYTES = 64,          /* tensor bytes begin at a multiple, from the frame's start */
+    BURN_MESSAGE_BYTES_MAX = 64 * 1024, /* the msgpack header of a frame */
+    BURN_HELLO_BYTES_MAX = 4096,        /* the same before WELCOME */
+    BURN_BATCH_BYTES_MAX = 256 * 1024,  /* op records in one frame */
+    BURN_CHUNK_BYTES_MAX = 1024 * 1024, /* tensor bytes in one frame */
+    BURN_CREDIT_BYTES = 16 * 1024 * 1024,
+    BURN_TEXT_BYTES_MAX = 255, /* names */
+    BURN_ERROR_BYTES_MAX = 511,
+    BURN_REPORT_BYTES_MAX = 1024 * 1024, /* JSON of an introspection reply, in the payload */
+    BURN_LIST_COUNT_MAX = 4096,          /* items of a list in a message */
+    BURN_TEXTS_COUNT_MAX = 32,           /* features, devices */
+    BURN_MESSAGE_DEPTH_MAX = 8,
+};
+
+/* Ids count from 1 and stay exact in a JavaScript number. */
+#define BURN_ID_MAX (((uint64_t)1 << 53) - 1)

@@ -60,7 +60,8 @@ typedef struct bd_request {
     uint64_t first_output; /* OPS: id of the first output; PROGRAM_DEFINE: first id of the program's own numbering */
     uint64_t first_op_index; /* OPS: number of the first record within the session, from 1 */
     burn_tensor_type type; /* PUT */
-    bd_buffer *buffer;     /* PUT; moves */
+    bd_buffer *buffer;     /* PUT; moves. NULL: the upload was refused, the tensor is poisoned with error */
+    bd_error *error;       /* PUT without a buffer; moves */
     uint8_t *payload;      /* OPS, PROGRAM_DEFINE: heap (bd_alloc), moves */
     size_t payload_bytes;
     size_t credit_bytes;   /* given back to the client when the request was taken up */

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adam and AdamW; formulas and options are torch.optim's. One op a parameter, one launch a step."""
+from __future__ import annotations
+
+from typing import Any, Iterable
+
+from .. import _ops
+from .._creation import zeros_like
+from .._tensor import Tensor, assign
+from .optimizer import Optimizer, check
+
+
+class Adam(Optimizer):
+    """decoupled: weight decay is applied to the parameter (AdamW) instead of the gradient."""
+
+    _decoupled = False
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, maximize: bool = False) -> None:
+        check(lr >= 0, "learning rate", lr)
+        check(eps >= 0, "epsilon value", eps)
+        check(0 <= betas[0] < 1, "beta parameter at index 0", betas[0])
+        check(0 <= betas[1] < 1, "beta parameter at index 1", betas[1])
+        check(weight_decay >= 0, "weight_decay value", weight_decay)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+                                      maximize=maximize))
+
+    def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = zeros_like(parameter)
+            state["exp_avg_sq"] = zeros_like(parameter)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(parameter)
+        state["step"] += 1
+        rule = _ops.adamw_step if self._decoupled else _ops.adam_step
+        new = rule(parameter, -gradient if group["maximize"] else gradient, state["exp_avg"], state["exp_avg_sq"],
+                   group["lr"], group["betas"][0], group["betas"][1], group["eps"], group["weight_decay"],
+                   state["step"], state.get("max_exp_avg_sq"))
+        assign(parameter, new[0])
+        state["exp_avg"], state["exp_avg_sq"] = new[1], new[2]
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = new[3]
+
+
+class AdamW(Adam):
+    _decoupled = True
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+                 maximize: bool = False) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)

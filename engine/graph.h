@@ -66,11 +66,12 @@ typedef struct bd_graph_external {
 } bd_graph_external;
 
 typedef struct bd_graph_scalar {
-    uint32_t path_external; /* UINT32_MAX: slot of this trace; else the history of that external's path */
-    uint32_t slot;
+    uint32_t path; /* UINT32_MAX: scalar slot of this trace; else number of a bd_history_path … */
+    uint32_t slot; /* … and then a number of the history's scalars */
 } bd_graph_scalar;
 
-/* A history reached from this trace, for BD_INT_HISTORY and scalars: slot then steps (all walked). */
+/* A history reached from this trace, for BD_INT_HISTORY and scalars: externals[slot].history, then
+ * saved[steps[i]].history for each step. */
 typedef struct bd_history_path {
     uint32_t slot;
     uint32_t step_count;
@@ -92,8 +93,12 @@ bd_arena *bd_graph_arena(bd_graph *graph);
 const bd_graph_external *bd_graph_externals(const bd_graph *graph, uint32_t *out_count);
 const bd_graph_scalar *bd_graph_scalars(const bd_graph *graph, uint32_t *out_count);
 const bd_history_path *bd_graph_paths(const bd_graph *graph, uint32_t *out_count);
-/* Node of a value of the trace. */
+/* Node of a value of the trace. After bd_graph_build it is never NONE but for values of control records. */
 bd_node bd_graph_value(const bd_graph *graph, uint32_t value);
+/* The value survives, and its handle needs a history: tracked and not consumed by a grad record. */
+bool bd_graph_value_needs_history(const bd_graph *graph, uint32_t value);
+/* The representative of a node's dim. */
+bd_int bd_graph_dim(const bd_graph *graph, bd_node node, uint32_t axis);
 /* Text form, for logs and golden tests. Heap; caller frees with bd_free. */
 char *bd_graph_print(const bd_graph *graph);
 
@@ -116,6 +121,9 @@ bd_error *bd_graph_simplify(bd_graph *graph, bd_node *roots, uint32_t root_count
 /* One op over nodes: promotes and broadcasts the inputs of pointwise ops, infers dtype and dims,
  * folds, hash-conses. Composite ops without a gradient rule and ops with several outputs are
  * decomposed here (then use bd_build_outputs). attrs as in the row; SIZE attrs hold bd_ints; NULL if none.
+ * Rank-0 CONSTANT, INTEGER and SCALAR leaves are weak in promotion, as Python's numbers: a float one
+ * makes integers float, otherwise the tensors decide, and the leaf is made anew in the dtype computed in.
+ * An absent optional input is NONE.
  * Returns NONE after an error, which the graph keeps (first one wins) and the stage returns. */
 bd_node bd_build(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t input_count,
                  const bd_attr_value *attrs);
@@ -128,4 +136,6 @@ bd_node bd_build_cast(bd_graph *graph, bd_node node, burn_dtype dtype);
 bd_node bd_build_expand_as(bd_graph *graph, bd_node node, bd_node like);
 bd_node bd_build_expand(bd_graph *graph, bd_node node, const bd_int *dims, uint32_t rank);
 bd_node bd_build_reshape(bd_graph *graph, bd_node node, const bd_int *dims, uint32_t rank);
+/* The reverse of a broadcast: sums over the axes in which `like` has 1 or nothing. */
+bd_node bd_build_sum_to(bd_graph *graph, bd_node node, bd_node like);
 void bd_graph_fail(bd_graph *graph, bd_error *own_error);

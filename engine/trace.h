@@ -5,7 +5,8 @@
  *
  * Structural parts (compared in the trie of known traces): op numbers, flags, input references,
  * scalar kinds, INT, INTS and DTYPE attributes, list lengths, external dtypes and ranks, which dims
- * are 1, reshape groups, history plans of externals, the survivors and the dying externals.
+ * are 1, reshape groups, the survivors and the dying externals; and, only if the trace holds a grad
+ * record, how its externals were made (engine/history.h says what).
  * Dynamic parts (arguments of the plan): dims above 1 (and 0), SIZE and SIZES attributes, scalars, buffers. */
 #pragma once
 
@@ -50,6 +51,8 @@ typedef struct bd_trace_external {
     uint8_t dies;           /* its last handle is freed within the trace: its memory may be reused */
     bd_history *history;    /* NULL: a leaf or untracked; else how it was made (engine/history.h) */
     uint32_t history_node;  /* its node in the graph of history's plan */
+    uint64_t tensor;        /* identity within the engine: a tensor that is also saved in a history is
+                               recognised by it. Never in the key itself; the pattern of equalities is */
 } bd_trace_external;
 
 typedef struct bd_trace {

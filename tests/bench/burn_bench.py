@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""burnd's figures on the reference workloads, one JSON object a line.
+
+    burn_bench.py [--device cpu] [--mode stream,program] [--only NAME,...] [--threads N] [--url URL]
+
+Modes: `stream` sends each op of each iteration; `program` registers the ops once and calls them by one
+message. Every line: {"peer", "workload", "mode", "device", "dtype", "ms", "unit", "value", "launches",
+"compiles", "fallbacks"}; ms is the median wall time of one iteration after warm-up, synchronised. Between
+iterations one element of one input changes, outside the timed span; every result is alive at the sync, and
+the checksum of one is compared with NumPy's. Besides the workloads: ping, sync, ops_batch_64,
+bytes_per_op, first_step_cold and first_step_warm.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import burn
+import burn.nn as nn
+import burn.nn.functional as F
+import burn.optim as optim
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--device", default="cpu")
+parser.add_argument("--mode", default="stream,program")
+parser.add_argument("--only", default="")
+parser.add_argument("--threads", type=int, default=0)
+parser.add_argument("--url", default="")
+parser.add_argument("--min-s", type=float, default=0.6)
+args = parser.parse_args()
+only = set(filter(None, args.only.split(",")))
+modes = args.mode.split(",")
+random = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
+
+
+class Workload:
+    """inputs: NumPy arrays; body(tensors) -> result; judge(arrays) -> the right result in float64."""
+
+    def __init__(self, name, inputs, body, judge, unit, rate, dtype="f32", tolerance=1e-4):
+        self.name, self.inputs, self.body, self.judge = name, inputs, body, judge
+        self.unit, self.rate, self.dtype, self.tolerance = unit, rate, dtype, tolerance
+
+
+def counters():
+    stats = burn.stats()
+    return (stats["plans"]["launches"], stats["kernels"]["compiles"], stats["plans"]["fallbacks"])
+
+
+def line(**fields):
+    print(json.dumps({"peer": f"burn {burn.__version__}", **fields}), flush=True)
+
+
+def measure(step, change):
+    """Median seconds of an iteration, and launches of the last one. step leaves its result alive at the sync."""
+    for _ in range(5):
+        change()
+        step()
+        burn.sync()
+    times, start, launches = [], time.perf_counter(), 0
+    while len(times) < 5 or (time.perf_counter() - start < args.min_s and len(times) < 2000):
+        change()
+        burn.sync()
+        begin = time.perf_counter()
+        result = step()
+        burn.sync()
+        times.append(time.perf_counter() - begin)
+        del result
+    change()
+    burn.sync()
+    before = counters()[0]
+    result = step()
+    burn.sync()
+    launches = counters()[0] - before
+    del result
+    return statistics.median(times), launches
+
+
+def checked(work, result, arrays):
+    want = np.asarray(work.judge(*[a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]))
+    got = result.numpy().astype(np.float64)
+    scale = max(float(np.abs(want).max(initial=0)), 1e-30)
+    error = float(np.abs(got - want).max(initial=0)) / scale
+    sums = abs(float(got.sum()) - float(want.sum())) / max(float(np.abs(want).sum()), 1e-30)
+    if got.shape != want.shape or not max(error, sums) <= work.tolerance:
+        raise ValueError(f"wrong result: largest error {error:.3g} of the largest value, checksum off by {sums:.3g}")
+
+
+def run(work):
+    if only and work.name not in only:
+        return
+    for mode in modes:
+        try:
+            arrays = [a.copy() for a in work.inputs]
+            tensors = [burn.tensor(a) for a in arrays]
+            body = burn.jit(work.body) if mode == "program" else work.body
+            count = [0]
+
+            def change():
+                count[0] += 1
+                value = float(count[0] % 97) / 97
+                tensors[0].view(-1)[0] = value
+                arrays[0].reshape(-1)[0] = value
+
+            before = counters()
+            seconds, launches = measure(lambda: body(*tensors), change)
+            change()
+            checked(work, body(*tensors), arrays)
+            after = counters()
+            line(workload=work.name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
+                 unit=work.unit, value=round(work.rate(seconds), 3), launches=launches,
+                 compiles=after[1] - before[1], fallbacks=after[2] - before[2])
+        except Exception as error:  # one workload failing must not hide the others
+            line(workload=work.name, mode=mode, error=f"{type(error).__name__}: {error}"[:300])
+
+
+N, R, M = 8 << 20, 2048, 1024
+
+
+def workloads():
+    wanted = lambda name: not only or name in only
+    if wanted("pointwise_chain"):
+        yield Workload("pointwise_chain", [normal(N) for _ in range(5)],
+                       lambda a, b, c, d, e: F.gelu(a * b + c, approximate="tanh") * d - e,
+                       lambda a, b, c, d, e: gelu_tanh(a * b + c) * d - e, "GB/s", lambda s: 6 * 4 * N / s / 1e9)
+    if wanted("softmax_rows"):
+        def softmax(x):
+            e = np.exp(x - x.max(-1, keepdims=True))
+            return e / e.sum(-1, keepdims=True)
+        yield Workload("softmax_rows", [normal(R, R)], lambda x: burn.softmax(x, -1), softmax, "GB/s",
+                       lambda s: 2 * 4 * R * R / s / 1e9)
+    if wanted("residual_layer_norm"):
+        def norm(x, r, w, b):
+            y = x + r
+            centred = y - y.mean(-1, keepdims=True)
+            return centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * w + b
+        yield Workload("residual_layer_norm", [normal(R, R), normal(R, R), normal(R), normal(R)],
+                       lambda x, r, w, b: F.layer_norm(x + r, (R,), w, b), norm, "GB/s",
+                       lambda s: 3 * 4 * R * R / s / 1e9)
+    if wanted("square_sum"):
+        yield Workload("square_sum", [normal(N)], lambda x: (x * x).sum(), lambda x: (x * x).sum(), "GB/s",
+                       lambda s: 4 * N / s / 1e9)
+    if wanted("matmul_bias_gelu"):
+        yield Workload("matmul_bias_gelu", [normal(M, M), normal(M, M), normal(M)],
+                       lambda x, w, b: F.gelu(x @ w + b, approximate="tanh"),
+                       lambda x, w, b: gelu_tanh(x @ w + b), "TFLOP/s", lambda s: 2 * M ** 3 / s / 1e12)
+    if wanted("dispatch_1000_adds"):
+        def adds(x):
+            y = x
+            for _ in range(1000):
+                y = y + x
+            return y
+        yield Workload("dispatch_1000_adds", [normal(16)], adds, lambda x: x * 1001, "us/op",
+                       lambda s: s * 1e6 / 1000)
+
+
+def mlp():
+    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+    return model, optim.Adam(model.parameters(), 1e-3)
+
+
+def numpy_losses(model, x, y, steps):
+    """The losses of so many Adam steps, in float64 by NumPy: the judge of the training step."""
+    p = [parameter.detach().numpy().astype(np.float64) for parameter in model.parameters()]
+    m, v, losses = [np.zeros_like(a) for a in p], [np.zeros_like(a) for a in p], []
+    x = x.astype(np.float64)
+    rows = np.arange(len(y))
+    for t in range(1, steps + 1):
+        a1 = np.maximum(x @ p[0].T + p[1], 0)
+        a2 = np.maximum(a1 @ p[2].T + p[3], 0)
+        z = a2 @ p[4].T + p[5]
+        z = z - z.max(1, keepdims=True)
+        q = np.exp(z)
+        total = q.sum(1, keepdims=True)
+        losses.append(float((np.log(total[:, 0]) - z[rows, y]).mean()))
+        d = q / total
+        d[rows, y] -= 1
+        d /= len(y)
+        d2 = (d @ p[4]) * (a2 > 0)
+        d1 = (d2 @ p[2]) * (a1 > 0)
+        for i, g in enumerate((d1.T @ x, d1.sum(0), d2.T @ a1, d2.sum(0), d.T @ a2, d.sum(0))):
+            m[i] = 0.9 * m[i] + 0.1 * g
+            v[i] = 0.999 * v[i] + 0.001 * g * g
+            p[i] -= 1e-3 / (1 - 0.9 ** t) * m[i] / (np.sqrt(v[i] / (1 - 0.999 ** t)) + 1e-8)
+    return losses
+
+
+def run_mlp():
+    if only and "mlp_train_step" not in only:
+        return
+    for mode in modes:
+        try:
+            x, y = normal(128, 784), random.integers(0, 10, 128)
+            burn.manual_seed(0)
+            model, optimizer = mlp()
+            want = numpy_losses(model, x, y, 5)
+            tx, ty = burn.tensor(x), burn.tensor(y)
+
+            def step(inputs, labels):
+                optimizer.zero_grad(set_to_none=True)
+                loss = F.cross_entropy(model(inputs), labels)
+                loss.backward()
+                optimizer.step()
+                return loss
+
+            body = burn.jit(step) if mode == "program" else step
+            got = [body(tx, ty).item() for _ in range(5)]
+            if not np.allclose(got, want, rtol=1e-3):
+                raise ValueError(f"wrong losses: {got}, NumPy has {want}")
+            count = [0]
+
+            def change():
+                count[0] += 1
+                tx.view(-1)[0] = float(count[0] % 97) / 97
+
+            before = counters()
+            seconds, launches = measure(lambda: body(tx, ty), change)
+            after = counters()
+            line(workload="mlp_train_step", mode=mode, device=args.device, dtype="f32", ms=round(seconds * 1e3, 4),
+                 unit="steps/s", value=round(1 / seconds, 3), launches=launches, compiles=after[1] - before[1],
+                 fallbacks=after[2] - before[2])
+        except Exception as error:
+            line(workload="mlp_train_step", mode=mode, error=f"{type(error).__name__}: {error}"[:300])
+
+
+def run_serving():
+    """Latency of a ping and of a sync through the device thread, rate and size of tiny ops."""
+    def median_us(call, count=2000):
+        times = []
+        for _ in range(count):
+            begin = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begin)
+        return statistics.median(times) * 1e6
+
+    def report(name, unit, value, milliseconds):
+        line(workload=name, mode="stream", device=args.device, dtype="f32", ms=round(milliseconds, 5), unit=unit,
+             value=round(value, 3))
+
+    burn.sync()
+    if not only or "ping" in only:
+        us = median_us(burn.ping)
+        report("ping", "us", us, us / 1e3)
+    if not only or "sync" in only:
+        us = median_us(burn.sync)
+        report("sync", "us", us, us / 1e3)
+    x = burn.tensor(normal(16))
+    if not only or "ops_batch_64" in only:
+        def batch():
+            y = x
+            for _ in range(64):
+                y = y + x
+            burn.sync()
+        batch()
+        us = median_us(batch, 500)
+        report("ops_batch_64", "ops/s", 64e6 / us, us / 1e3)
+    if not only or "bytes_per_op" in only:
+        before = burn.bytes_sent()
+        y = x
+        for _ in range(1000):
+            y = y + x
+        burn.sync()
+        sent = burn.bytes_sent() - before
+        report("bytes_per_op", "bytes", sent / 1000, 0.0)
+
+
+FIRST_STEP = """
+import burn, burn.nn as nn, burn.nn.functional as F, burn.optim as optim
+model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+optimizer = optim.Adam(model.parameters(), 1e-3)
+loss = F.cross_entropy(model(burn.rand(128, 784)), burn.zeros(128, dtype=burn.int64))
+loss.backward()
+optimizer.step()
+assert 2.0 < loss.item() < 2.7
+burn.sync()
+"""
+
+
+def run_first_step():
+    """From the start of the process, private daemon included: median of 5."""
+    for name in ("first_step_cold", "first_step_warm"):
+        if only and name not in only:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            times = []
+            for number in range(6):
+                cache = os.path.join(folder, str(number) if name == "first_step_cold" else "warm")
+                environment = {**os.environ, "BURND_CACHE": cache}
+                environment.pop("BURN_URL", None)
+                begin = time.perf_counter()
+                done = subprocess.run([sys.executable, "-c", FIRST_STEP], env=environment, capture_output=True, text=True)
+                times.append(time.perf_counter() - begin)
+                if done.returncode:
+                    line(workload=name, mode="stream", error=done.stderr.strip().splitlines()[-1][:300])
+                    break
+            else:
+                seconds = statistics.median(times[1:])
+                line(workload=name, mode="stream", device=args.device, dtype="f32", ms=round(seconds * 1e3, 2),
+                     unit="s", value=round(seconds, 4))
+
+
+if args.threads:
+    os.environ["BURND_THREADS"] = str(args.threads)
+if args.url:
+    burn.connect(args.url)
+for workload in workloads():
+    run(workload)
+run_mlp()
+if not only or only & {"ping", "sync", "ops_batch_64", "bytes_per_op"}:
+    run_serving()
+run_first_step()

@@ -28,12 +28,13 @@ typedef struct bd_history_saved {
 
 struct bd_history {
     uint32_t count;              /* references */
-    const bd_plan *plan;         /* retained; its graph says what the nodes are */
+    bd_plan *plan;               /* retained; its graph says what the nodes are */
     const int64_t *ints;         /* values of the plan's integer table on that arrival */
     const double *scalars_as_double; /* by number of bd_graph_scalars of the plan's graph, those that */
     const int64_t *scalars_as_int;   /* stem from older histories included: values of that arrival */
     uint32_t saved_count;
     bd_history_saved *saved;     /* in the order of plan->saved */
+    bd_history *next_dead;       /* while it is released */
 };
 
 bd_history *bd_history_retain(bd_history *history);

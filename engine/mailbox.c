@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/mailbox.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "proto/base/alloc.h"
+
+struct bd_mailbox {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bd_letter *first, *last;
+    atomic_bool filled; /* a hint, so that an empty box costs no lock */
+    uint32_t waiting;
+    bool closed;
+};
+
+bd_mailbox *bd_mailbox_create(void)
+{
+    bd_mailbox *box = bd_alloc_zeroed(sizeof *box);
+    pthread_mutex_init(&box->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&box->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return box;
+}
+
+void bd_mailbox_destroy(bd_mailbox *box)
+{
+    if (!box)
+        return;
+    pthread_mutex_destroy(&box->lock);
+    pthread_cond_destroy(&box->changed);
+    bd_free(box);
+}
+
+bool bd_mailbox_push(bd_mailbox *box, bd_letter *own_letter)
+{
+    own_letter->next = NULL;
+    pthread_mutex_lock(&box->lock);
+    bool was_empty = !box->first;
+    if (was_empty)
+        box->first = own_letter;
+    else
+        box->last->next = own_letter;
+    box->last = own_letter;
+    atomic_store_explicit(&box->filled, true, memory_order_release);
+    if (box->waiting)
+        pthread_cond_signal(&box->changed);
+    pthread_mutex_unlock(&box->lock);
+    return was_empty;
+}
+
+static bd_letter *take_one(bd_mailbox *box)
+{
+    bd_letter *letter = box->first;
+    if (!letter)
+        return NULL;
+    box->first = letter->next;
+    letter->next = NULL;
+    if (!box->first)
+        atomic_store_explicit(&box->filled, false, memory_order_release);
+    return letter;
+}
+
+bd_letter *bd_mailbox_take(bd_mailbox *box)
+{
+    if (!atomic_load_explicit(&box->filled, memory_order_acquire))
+        return NULL;
+    pthread_mutex_lock(&box->lock);
+    bd_letter *letter = take_one(box);
+    pthread_mutex_unlock(&box->lock);
+    return letter;
+}
+
+bd_letter *bd_mailbox_take_all(bd_mailbox *box, int64_t timeout_us)
+{
+    if (timeout_us == 0 && !atomic_load_explicit(&box->filled, memory_order_acquire))
+        return NULL;
+    struct timespec end = {0};
+    if (timeout_us > 0) {
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        int64_t nanoseconds = end.tv_nsec + timeout_us % 1000000 * 1000;
+        end.tv_sec += timeout_us / 1000000 + nanoseconds / 1000000000;
+        end.tv_nsec = nanoseconds % 1000000000;
+    }
+    pthread_mutex_lock(&box->lock);
+    bool expired = timeout_us == 0;
+    while (!box->first && !box->closed && !expired) {
+        box->waiting++;
+        if (timeout_us < 0)
+            pthread_cond_wait(&box->changed, &box->lock);
+        else
+            expired = pthread_cond_timedwait(&box->changed, &box->lock, &end) != 0;
+        box->waiting--;
+    }
+    bd_letter *letters = box->first;
+    box->first = box->last = NULL;
+    atomic_store_explicit(&box->filled, false, memory_order_release);
+    pthread_mutex_unlock(&box->lock);
+    return letters;
+}
+
+bd_letter *bd_mailbox_wait(bd_mailbox *box)
+{
+    pthread_mutex_lock(&box->lock);
+    while (!box->first && !box->closed) {
+        box->waiting++;
+        pthread_cond_wait(&box->changed, &box->lock);
+        box->waiting--;
+    }
+    bd_letter *letter = take_one(box);
+    pthread_mutex_unlock(&box->lock);
+    return letter;
+}
+
+void bd_mailbox_close(bd_mailbox *box)
+{
+    pthread_mutex_lock(&box->lock);
+    box->closed = true;
+    pthread_cond_broadcast(&box->changed);
+    pthread_mutex_unlock(&box->lock);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/memory.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+#include "proto/base/map.h"
+
+struct bd_memory {
+    pthread_mutex_t lock;
+    bd_spans *spans;
+    bd_map accounts; /* of open sessions */
+    bd_buffer *unused;
+    uint64_t bytes_max, session_bytes_max;
+    uint64_t used_bytes;
+    uint64_t buffer_count;
+    uint64_t next_serial;
+    atomic_uint_fast64_t submitted, completed;
+};
+
+bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_t bytes_max,
+                            uint64_t session_bytes_max)
+{
+    bd_memory *memory = bd_alloc_zeroed(sizeof *memory);
+    pthread_mutex_init(&memory->lock, NULL);
+    memory->spans = bd_spans_create(ops, device);
+    memory->bytes_max = bytes_max ? bytes_max : UINT64_MAX;
+    memory->session_bytes_max = session_bytes_max ? session_bytes_max : UINT64_MAX;
+    return memory;
+}
+
+bool bd_memory_destroy(bd_memory *memory)
+{
+    if (!memory)
+        return true;
+    pthread_mutex_lock(&memory->lock);
+    bool clean = memory->buffer_count == 0;
+    pthread_mutex_unlock(&memory->lock);
+    if (!clean)
+        return false;
+    uint64_t session;
+    void *account;
+    for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &session, &account);)
+        bd_free(account);
+    bd_map_deinit(&memory->accounts);
+    bd_spans_destroy(memory->spans);
+    while (memory->unused) {
+        bd_buffer *next = memory->unused->next;
+        bd_free(memory->unused);
+        memory->unused = next;
+    }
+    pthread_mutex_destroy(&memory->lock);
+    bd_free(memory);
+    return true;
+}
+
+void bd_memory_open(bd_memory *memory, uint64_t session)
+{
+    pthread_mutex_lock(&memory->lock);
+    if (!bd_map_get(&memory->accounts, session)) {
+        bd_account *account = bd_alloc_zeroed(sizeof *account);
+        account->session = session;
+        bd_map_put(&memory->accounts, session, account);
+    }
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void bd_memory_close(bd_memory *memory, uint64_t session)
+{
+    pthread_mutex_lock(&memory->lock);
+    bd_account *account = bd_map_remove(&memory->accounts, session);
+    if (account) {
+        account->closed = true;
+        if (!account->buffers)
+            bd_free(account);
+    }
+    pthread_mutex_unlock(&memory->lock);
+}
+
+bd_account *bd_memory_account(bd_memory *memory, uint64_t session)
+{
+    pthread_mutex_lock(&memory->lock);
+    bd_account *account = bd_map_get(&memory->accounts, session);
+    pthread_mutex_unlock(&memory->lock);
+    return account;
+}
+
+static bd_error *check_limits(const bd_memory *memory, const bd_account *account, uint64_t wanted)
+{
+    if (wanted > memory->session_bytes_max - account->used_bytes ||
+        account->used_bytes > memory->session_bytes_max)
+        BD_FAIL(LIMIT,
+                "memory limit of the session: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
+                " in use",
+                wanted, account->used_bytes, memory->session_bytes_max);
+    if (wanted > memory->bytes_max - memory->used_bytes || memory->used_bytes > memory->bytes_max)
+        BD_FAIL(NO_MEMORY,
+                "memory limit of the device: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
+                " in use",
+                wanted, memory->used_bytes, memory->bytes_max);
+    return NULL;
+}
+
+/* Free slabs must not keep the pool above the limit. */
+static bd_error *take_span(bd_memory *memory, size_t size_bytes, uint64_t completed, bd_span **out)
+{
+    if (bd_spans_slab_bytes(memory->spans) > memory->bytes_max / 2 + memory->used_bytes / 2)
+        bd_spans_trim(memory->spans, atomic_load(&memory->completed));
+    bd_error *error = bd_spans_take(memory->spans, size_bytes, completed, out);
+    if (!error)
+        return NULL;
+    bd_error_free(error);
+    bd_spans_trim(memory->spans, atomic_load(&memory->completed));
+    BD_TRY_NOTE(bd_spans_take(memory->spans, size_bytes, completed, out),
+                "%zu bytes wanted, %" PRIu64 " in use", size_bytes, memory->used_bytes);
+    return NULL;
+}
+
+static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t size_bytes,
+                              bd_memory_user user, bd_buffer **out)
+{
+    BD_TRY(check_limits(memory, account, size_bytes));
+    uint64_t completed = user == BD_MEMORY_HOST ? atomic_load(&memory->completed) : UINT64_MAX;
+    bd_span *span = NULL;
+    BD_TRY(take_span(memory, size_bytes, completed, &span));
+    bd_buffer *buffer = memory->unused;
+    if (buffer)
+        memory->unused = buffer->next;
+    else
+        buffer = bd_alloc(sizeof *buffer);
+    *buffer = (bd_buffer){.bytes = bd_span_bytes(span),
+                          .size_bytes = size_bytes,
+                          .memory = memory,
+                          .account = account,
+                          .span = span,
+                          .next = account->buffers,
+                          .serial = ++memory->next_serial};
+    atomic_init(&buffer->count, 1);
+    if (account->buffers)
+        account->buffers->previous = buffer;
+    account->buffers = buffer;
+    account->used_bytes += size_bytes;
+    memory->used_bytes += size_bytes;
+    memory->buffer_count++;
+    *out = buffer;
+    return NULL;
+}
+
+bd_error *bd_memory_alloc(bd_memory *memory, bd_account *account, size_t size_bytes,
+                          bd_memory_user user, bd_buffer **out)
+{
+    pthread_mutex_lock(&memory->lock);
+    bd_error *error = alloc_locked(memory, account, size_bytes, user, out);
+    pthread_mutex_unlock(&memory->lock);
+    return error;
+}
+
+bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_bytes,
+                              bd_memory_user user, bd_buffer **out)
+{
+    pthread_mutex_lock(&memory->lock);
+    bd_account *account = bd_map_get(&memory->accounts, session);
+    bd_error *error = account ? alloc_locked(memory, account, size_bytes, user, out)
+                              : BD_ERROR(NOT_FOUND, "session %" PRIu64 " is not open", session);
+    pthread_mutex_unlock(&memory->lock);
+    return error;
+}
+
+void *bd_buffer_bytes(bd_buffer *buffer)
+{
+    return buffer->bytes;
+}
+
+size_t bd_buffer_size(const bd_buffer *buffer)
+{
+    return buffer->size_bytes;
+}
+
+bd_buffer *bd_buffer_retain(bd_buffer *buffer)
+{
+    atomic_fetch_add_explicit(&buffer->count, 1, memory_order_relaxed);
+    return buffer;
+}
+
+void bd_buffer_release(bd_buffer *buffer)
+{
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) != 1)
+        return;
+    bd_memory *memory = buffer->memory;
+    bd_account *account = buffer->account;
+    bd_error *fault = buffer->error;
+    pthread_mutex_lock(&memory->lock);
+    if (buffer->previous)
+        buffer->previous->next = buffer->next;
+    else
+        account->buffers = buffer->next;
+    if (buffer->next)
+        buffer->next->previous = buffer->previous;
+    account->used_bytes -= buffer->size_bytes;
+    memory->used_bytes -= buffer->size_bytes;
+    memory->buffer_count--;
+    bd_spans_give(memory->spans, buffer->span, atomic_load(&memory->submitted));
+    if (account->closed && !account->buffers)
+        bd_free(account);
+    buffer->next = memory->unused;
+    memory->unused = buffer;
+    pthread_mutex_unlock(&memory->lock);
+    bd_error_free(fault);
+}
+
+bool bd_buffer_is_shared(const bd_buffer *buffer)
+{
+    return atomic_load_explicit(&buffer->count, memory_order_acquire) > 1;
+}
+
+void bd_buffer_renew(bd_buffer *buffer)
+{
+    bd_memory *memory = buffer->memory;
+    pthread_mutex_lock(&memory->lock);
+    buffer->serial = ++memory->next_serial;
+    pthread_mutex_unlock(&memory->lock);
+    bd_error_free(buffer->error);
+    buffer->error = NULL;
+}
+
+void bd_memory_set_submitted(bd_memory *memory, uint64_t submission)
+{
+    atomic_store(&memory->submitted, submission);
+}
+
+void bd_memory_set_completed(bd_memory *memory, uint64_t submission)
+{
+    atomic_store(&memory->completed, submission);
+}
+
+void bd_memory_visit(bd_memory *memory, bd_account *account,
+                     void (*visit)(bd_buffer *buffer, void *user), void *user)
+{
+    pthread_mutex_lock(&memory->lock);
+    for (bd_buffer *buffer = account->buffers; buffer; buffer = buffer->next)
+        visit(buffer, user);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void bd_memory_trim(bd_memory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    bd_spans_trim(memory->spans, atomic_load(&memory->completed));
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes)
+{
+    pthread_mutex_lock(&memory->lock);
+    *out_used_bytes = memory->used_bytes;
+    *out_pool_bytes = bd_spans_slab_bytes(memory->spans);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, uint64_t *out_bytes,
+                              uint64_t *out_tensors, uint64_t *out_ops)
+{
+    pthread_mutex_lock(&memory->lock);
+    bd_account *account = bd_map_get(&memory->accounts, session);
+    if (account) {
+        *out_bytes = account->used_bytes;
+        *out_tensors = atomic_load_explicit(&account->tensors, memory_order_relaxed);
+        *out_ops = atomic_load_explicit(&account->ops, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return account != NULL;
+}

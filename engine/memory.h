@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Device memory of an engine: counted buffers over a caching pool, with an account a session, hard
+ * limits and trimming. Nothing is zeroed.
+ * Thread: any (one lock, a leaf), but for the members that say otherwise.
+ * Invariant: the used bytes of an account are the sizes of its live buffers, of running arenas included. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+#include "engine/engine.h"
+#include "engine/span.h"
+#include "proto/base/error.h"
+
+typedef struct bd_memory bd_memory;
+
+/* What one session uses; lives until the session is closed and its last buffer is released. */
+typedef struct bd_account {
+    uint64_t session;
+    uint64_t used_bytes;        /* under the lock */
+    struct bd_buffer *buffers;  /* live ones; under the lock */
+    bool closed;                /* under the lock */
+    atomic_uint_fast64_t tensors, ops; /* written by the device thread */
+} bd_account;
+
+struct bd_buffer {
+    atomic_uint_fast32_t count;
+    void *bytes;
+    size_t size_bytes;
+    bd_memory *memory;
+    bd_account *account;
+    bd_span *span;
+    bd_buffer *next, *previous; /* of the account; when unused: the list of descriptors */
+    /* Thread: device. */
+    uint64_t serial;            /* never reused: names the contents */
+    uint64_t ready;             /* the submission that writes it; 0: the host did */
+    bd_error *error;            /* a fault spoiled the contents */
+};
+
+bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_t bytes_max,
+                            uint64_t session_bytes_max);
+/* All buffers must have been released; false, and memory is leaked, if some were not. */
+bool bd_memory_destroy(bd_memory *memory);
+
+void bd_memory_open(bd_memory *memory, uint64_t session);
+/* Buffers stay valid until released, but nothing new can be allocated. */
+void bd_memory_close(bd_memory *memory, uint64_t session);
+/* NULL if the session is not open. Valid for the device thread until it closes the session. */
+bd_account *bd_memory_account(bd_memory *memory, uint64_t session);
+
+typedef enum bd_memory_user {
+    BD_MEMORY_HOST,        /* the host writes it: no submission in flight may still use it */
+    BD_MEMORY_SUBMISSIONS, /* later submissions write it */
+} bd_memory_user;
+
+/* LIMIT when the session's limit would be passed, NO_MEMORY the engine's or the device's. */
+bd_error *bd_memory_alloc(bd_memory *memory, bd_account *account, size_t size_bytes,
+                          bd_memory_user user, bd_buffer **out) BD_MUST_USE;
+bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_bytes,
+                              bd_memory_user user, bd_buffer **out) BD_MUST_USE;
+/* The memory of a buffer that only the caller holds becomes one with new contents.
+ * Thread: device. */
+void bd_buffer_renew(bd_buffer *buffer);
+bool bd_buffer_is_shared(const bd_buffer *buffer); /* more than one holds it */
+
+/* Progress of the device: `submitted` grows before a submission is handed over, `completed` after it is done. */
+void bd_memory_set_submitted(bd_memory *memory, uint64_t submission);
+void bd_memory_set_completed(bd_memory *memory, uint64_t submission);
+
+/* Calls visit for each live buffer of the account. Thread: device; visit must not release. */
+void bd_memory_visit(bd_memory *memory, bd_account *account, void (*visit)(bd_buffer *buffer, void *user),
+                     void *user);
+
+void bd_memory_trim(bd_memory *memory);
+void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes);
+bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, uint64_t *out_bytes,
+                              uint64_t *out_tensors, uint64_t *out_ops);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Spans: pieces of large slabs of device memory, found by size class and joined with their free
+ * neighbours when given back (two-level segregated fit, with its books outside the device memory).
+ * Slabs stay mapped when spans are freed; bd_spans_trim returns those that are wholly free.
+ *
+ * Reuse is ordered by submissions: a span freed after submission n was handed to the device may be
+ * written at once by submissions after n, but by the host only when n has completed.
+ * Not locked: engine/memory.c holds the lock. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+#include "proto/base/error.h"
+
+typedef struct bd_slab bd_slab;
+
+typedef struct bd_span {
+    bd_slab *slab;
+    size_t offset_bytes, size_bytes;
+    struct bd_span *before, *after;        /* neighbours within the slab */
+    struct bd_span *previous_free, *next_free;
+    uint64_t last_use;                     /* free ones: submissions up to this one may still touch it */
+    bool is_free;
+} bd_span;
+
+typedef struct bd_spans bd_spans;
+
+enum { BD_SPAN_ALIGNMENT = 64 };
+
+bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device);
+void bd_spans_destroy(bd_spans *spans); /* frees all slabs, whoever still uses them */
+/* A span whose last use is at most `completed` (UINT64_MAX: any), at least size_bytes long.
+ * NO_MEMORY if the device has none. */
+bd_error *bd_spans_take(bd_spans *spans, size_t size_bytes, uint64_t completed, bd_span **out) BD_MUST_USE;
+void bd_spans_give(bd_spans *spans, bd_span *own_span, uint64_t last_use);
+void *bd_span_bytes(const bd_span *span);
+/* Gives slabs back to the device that are free and used by no submission after `completed`. */
+void bd_spans_trim(bd_spans *spans, uint64_t completed);
+size_t bd_spans_slab_bytes(const bd_spans *spans); /* held from the device */

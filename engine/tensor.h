@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The tensors of one session by id. Ids strictly increase and are never reused; a freed id is
+ * forgotten. Thread: device.
+ * Invariant: a tensor is a value of the session's current trace, or a buffer with its type, or the
+ * error that poisoned it. */
+#pragma once
+
+#include <stdint.h>
+
+#include "engine/memory.h"
+#include "proto/ops.h"
+
+typedef struct bd_history bd_history;
+
+typedef enum bd_tensor_state {
+    BD_TENSOR_NONE,   /* an empty place of the table */
+    BD_TENSOR_FREED,  /* a place that was used */
+    BD_TENSOR_VALUE,  /* value: of the current trace */
+    BD_TENSOR_STORED, /* stored */
+    BD_TENSOR_POISON, /* error */
+} bd_tensor_state;
+
+/* A tensor that has memory. */
+typedef struct bd_stored {
+    burn_tensor_type type;
+    bd_buffer *buffer;    /* retained */
+    bd_history *history;  /* retained; NULL: a leaf */
+    uint32_t history_node;
+    uint64_t tensor;      /* identity within the engine */
+} bd_stored;
+
+typedef struct bd_tensor {
+    uint64_t id;
+    uint8_t state;
+    uint32_t value; /* VALUE: number in the trace; STORED: slot + 1 in the trace numbered `epoch` */
+    uint64_t epoch;
+    union {
+        bd_stored *stored;
+        bd_error *error; /* retained */
+    };
+} bd_tensor;
+
+typedef struct bd_tensors {
+    bd_tensor *places;
+    uint64_t mask;    /* places - 1, or 0 */
+    uint64_t used;    /* places that are not NONE */
+    uint64_t live;
+    uint64_t last_id; /* the highest that was ever used */
+    uint64_t secret;  /* so that a client cannot choose ids that collide */
+} bd_tensors;
+
+void bd_tensors_init(bd_tensors *tensors);
+/* Releases what the tensors hold. */
+void bd_tensors_deinit(bd_tensors *tensors);
+/* NULL if the id is unknown or freed. Valid until the next add. */
+bd_tensor *bd_tensors_find(const bd_tensors *tensors, uint64_t id);
+/* A place for an id above last_id; the caller fills in state and what it holds. */
+bd_tensor *bd_tensors_add(bd_tensors *tensors, uint64_t id);
+/* Releases what it holds and forgets the id. */
+void bd_tensors_free(bd_tensors *tensors, bd_tensor *tensor);
+/* Drops what it holds and makes it poison. */
+void bd_tensor_poison(bd_tensor *tensor, bd_error *error);
+
+/* Copies dtype, rank and the dims in use. */
+static inline void bd_type_copy(burn_tensor_type *to, const burn_tensor_type *from)
+{
+    to->dtype = from->dtype;
+    to->shape.rank = from->shape.rank;
+    for (int32_t i = 0; i < from->shape.rank; i++)
+        to->shape.dims[i] = from->shape.dims[i];
+}

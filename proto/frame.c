@@ -108,6 +108,12 @@ uint64_t bd_frame_bytes(const bd_frame *frame)
            frame->payload_bytes;
 }
 
+uint64_t bd_frame_cost(const bd_frame *frame)
+{
+    uint64_t bytes = bd_frame_bytes(frame);
+    return bytes < BURN_FRAME_COST_MIN ? BURN_FRAME_COST_MIN : bytes;
+}
+
 void bd_frame_parser_init(bd_frame_parser *parser, uint32_t message_bytes_max,
                           uint32_t payload_bytes_max)
 {

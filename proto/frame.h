@@ -44,8 +44,11 @@ void bd_frame_encode(const bd_frame *frame, uint8_t bytes[BURN_FRAME_HEADER_BYTE
 bd_error *bd_frame_decode(const uint8_t bytes[BURN_FRAME_HEADER_BYTES], bd_frame *out) BD_MUST_USE;
 /* Zeros between message and payload. */
 size_t bd_frame_padding(const bd_frame *frame);
-/* All bytes of the frame: what it spends of the credit. */
+/* All bytes of the frame. */
 uint64_t bd_frame_bytes(const bd_frame *frame);
+/* What a frame whose message spends credit costs: its bytes, and at least BURN_FRAME_COST_MIN, so
+ * that credit bounds the number of frames, too. */
+uint64_t bd_frame_cost(const bd_frame *frame);
 
 /* ---- parser ---------------------------------------------------------------------------------- */
 

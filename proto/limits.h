@@ -15,12 +15,11 @@ enum {
     BURN_BATCH_BYTES_MAX = 256 * 1024,  /* op records in one frame */
     BURN_CHUNK_BYTES_MAX = 1024 * 1024, /* tensor bytes in one frame */
     BURN_CREDIT_BYTES = 16 * 1024 * 1024,
-    BURN_TEXT_BYTES_MAX = 255, /* names */
-    BURN_ERROR_BYTES_MAX = 511,
+    BURN_FRAME_COST_MIN = 512, /* credit that the smallest frame costs */
+    BURN_IN_FLIGHT_MAX = 1024, /* requests of a session that wait for an answer */
+    BURN_TEXT_BYTES_MAX = 511, /* one text of a message */
     BURN_REPORT_BYTES_MAX = 1024 * 1024, /* JSON of an introspection reply, in the payload */
-    BURN_LIST_COUNT_MAX = 4096,          /* items of a list in a message */
-    BURN_TEXTS_COUNT_MAX = 32,           /* features, devices */
-    BURN_MESSAGE_DEPTH_MAX = 8,
+    BURN_TEXTS_COUNT_MAX = 32, /* features, devices */
 };
 
 /* Ids count from 1 and stay exact in a JavaScript number. */

@@ -49,7 +49,7 @@ static void write_flag(bd_pack *pack, const bool *value)
 /* Cut to the limit, and never within a UTF-8 sequence. */
 static void write_text(bd_pack *pack, const bd_text *text)
 {
-    size_t size = text->size_bytes < BURN_ERROR_BYTES_MAX ? text->size_bytes : BURN_ERROR_BYTES_MAX;
+    size_t size = text->size_bytes < BURN_TEXT_BYTES_MAX ? text->size_bytes : BURN_TEXT_BYTES_MAX;
     size_t start = size;
     while (start > 0 && size - start < 3 && ((unsigned char)text->bytes[start - 1] & 0xC0) == 0x80)
         start--;
@@ -166,9 +166,9 @@ static bd_error *read_text(bd_unpack *unpack, bd_text *out)
 {
     bd_text text;
     BD_TRY(bd_unpack_str(unpack, &text.bytes, &text.size_bytes));
-    if (text.size_bytes > BURN_ERROR_BYTES_MAX)
+    if (text.size_bytes > BURN_TEXT_BYTES_MAX)
         BD_FAIL(PROTOCOL, "%zu bytes of text are above the limit of %d", text.size_bytes,
-                BURN_ERROR_BYTES_MAX);
+                BURN_TEXT_BYTES_MAX);
     *out = text;
     return NULL;
 }

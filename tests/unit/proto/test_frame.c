@@ -209,6 +209,8 @@ START_TEST(header_round_trip)
     bd_frame small = {.flags = BURN_FRAME_ALIGNED, .message_bytes = 32, .payload_bytes = 10};
     ck_assert_uint_eq(bd_frame_padding(&small), 0);
     ck_assert_uint_eq(bd_frame_bytes(&small), 74);
+    ck_assert_uint_eq(bd_frame_cost(&small), 512);
+    ck_assert_uint_eq(bd_frame_cost(&(bd_frame){.payload_bytes = 481}), 513);
     small.message_bytes = 33;
     ck_assert_uint_eq(bd_frame_padding(&small), 63);
     small.flags = 0;

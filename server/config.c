@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/config.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ini.h>
+
+#include "proto/base/alloc.h"
+
+enum kind { KIND_COUNT, KIND_BYTES, KIND_MILLIS, KIND_CHOICE, KIND_TEXT, KIND_LIST };
+
+typedef struct config_key {
+    enum kind kind;
+    const char *name, *initial;
+    int64_t least, most;
+    const char *choices, *says;
+    size_t offset, source_offset;
+} config_key;
+
+static const config_key keys[] = {
+#define KEY(kind, key, initial, least, most, choices, says)                                        \
+    {KIND_##kind, #key, initial, least, most, choices, says,                                       \
+     offsetof(bd_config, key), offsetof(bd_config, source.key)},
+#include "server/config.def"
+};
+enum { KEY_COUNT = (int)(sizeof keys / sizeof *keys), VALUE_TEXT_MAX = 64 };
+
+typedef struct value_unit {
+    const char *name;
+    int64_t factor;
+} value_unit;
+
+static const value_unit byte_units[] = {
+    {"", 1},          {"B", 1},           {"K", 1LL << 10}, {"KiB", 1LL << 10},
+    {"M", 1LL << 20}, {"MiB", 1LL << 20}, {"G", 1LL << 30}, {"GiB", 1LL << 30},
+    {"T", 1LL << 40}, {"TiB", 1LL << 40}, {NULL, 0},
+};
+static const value_unit time_units[] = {
+    {"ms", 1}, {"s", 1000}, {"min", 60000}, {"h", 3600000}, {NULL, 0},
+};
+static const value_unit no_units[] = {{"", 1}, {NULL, 0}};
+
+static void *value_of(const bd_config *config, const config_key *key)
+{
+    return (char *)(uintptr_t)config + key->offset;
+}
+
+/* ---- setting ----------------------------------------------------------------------------------- */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's distance of two short names. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[VALUE_TEXT_MAX + 1], a_size = strlen(a), b_size = strlen(b);
+    if (a_size > VALUE_TEXT_MAX || b_size > VALUE_TEXT_MAX)
+        return VALUE_TEXT_MAX;
+    for (size_t j = 0; j <= b_size; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_size; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_size; j++) {
+            size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[b_size];
+}
+
+static bd_error *find_key(const char *name, const config_key **out)
+{
+    const config_key *nearest = keys;
+    size_t least = VALUE_TEXT_MAX + 1;
+    for (int i = 0; i < KEY_COUNT; i++) {
+        if (strcmp(name, keys[i].name) == 0) {
+            *out = &keys[i];
+            return NULL;
+        }
+        size_t steps = distance(name, keys[i].name);
+        if (steps < least) {
+            least = steps;
+            nearest = &keys[i];
+        }
+    }
+    if (least <= 1 + strlen(name) / 2)
+        BD_FAIL(NOT_FOUND, "there is no key \"%.64s\"; did you mean \"%s\"?", name, nearest->name);
+    BD_FAIL(NOT_FOUND, "there is no key \"%.64s\"; burnd --help lists them", name);
+}
+
+static bd_error *parse_number(const config_key *key, const value_unit *units, const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    const value_unit *unit = units;
+    if (end == text || !isdigit((unsigned char)text[0]))
+        BD_FAIL(INVALID, "%s: \"%.64s\" is not a number", key->name, text);
+    while (isspace((unsigned char)*end))
+        end++;
+    while (unit->name && strcmp(unit->name, end) != 0 && !(number == 0 && !*end))
+        unit++;
+    if (!unit->name)
+        BD_FAIL(INVALID, "%s: \"%.64s\" has no known unit; write it as %s", key->name, text,
+                key->initial);
+    if (errno || number > key->most / unit->factor || number * unit->factor < key->least)
+        BD_FAIL(INVALID, "%s: \"%.64s\" is not within %" PRId64 " and %" PRId64, key->name, text,
+                key->least, key->most);
+    *out = number * unit->factor;
+    return NULL;
+}
+
+static bd_error *check_choice(const config_key *key, const char *text)
+{
+    size_t size = strlen(text);
+    for (const char *at = key->choices; size && *at; at += strcspn(at, "|"), at += *at == '|') {
+        if (strcspn(at, "|") == size && memcmp(at, text, size) == 0)
+            return NULL;
+    }
+    BD_FAIL(INVALID, "%s: \"%.64s\" is not one of %s", key->name, text, key->choices);
+}
+
+static void clear(bd_config *config, const config_key *key)
+{
+    if (key->kind == KIND_LIST) {
+        bd_text_list *list = value_of(config, key);
+        for (size_t i = 0; i < list->count; i++)
+            bd_free(list->items[i]);
+        bd_vec_clear(list);
+    } else if (key->kind == KIND_CHOICE || key->kind == KIND_TEXT) {
+        char **text = value_of(config, key);
+        bd_free(*text);
+        *text = NULL;
+    }
+}
+
+static void put_text(char **place, const char *text)
+{
+    *place = bd_strdup(text);
+}
+
+/* Words of a list, separated by blanks. */
+static void put_list(bd_text_list *list, const char *text)
+{
+    for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
+        size_t size = strcspn(text, " \t");
+        char *item = bd_alloc(size + 1);
+        memcpy(item, text, size);
+        item[size] = '\0';
+        *bd_vec_push(list) = item;
+        text += size;
+    }
+}
+
+static bd_error *set(bd_config *config, const config_key *key, const char *text, bd_config_source source)
+{
+    uint8_t *known = (uint8_t *)config + key->source_offset;
+    int64_t number = 0;
+    switch (key->kind) {
+    case KIND_COUNT:
+        BD_TRY(parse_number(key, no_units, text, &number));
+        break;
+    case KIND_BYTES:
+        BD_TRY(parse_number(key, byte_units, text, &number));
+        break;
+    case KIND_MILLIS:
+        BD_TRY(parse_number(key, time_units, text, &number));
+        break;
+    case KIND_CHOICE:
+        BD_TRY(check_choice(key, text));
+        break;
+    case KIND_TEXT:
+    case KIND_LIST:
+        break;
+    }
+    if (source < *known)
+        return NULL;
+    if (key->kind != KIND_LIST || source > *known)
+        clear(config, key);
+    if (key->kind == KIND_LIST)
+        put_list(value_of(config, key), text);
+    else if (key->kind == KIND_CHOICE || key->kind == KIND_TEXT)
+        put_text(value_of(config, key), text);
+    else
+        *(int64_t *)value_of(config, key) = number;
+    *known = (uint8_t)source;
+    return NULL;
+}
+
+bd_error *bd_config_set(bd_config *config, const char *name, const char *text, bd_config_source source)
+{
+    const config_key *key;
+    BD_TRY(find_key(name, &key));
+    return set(config, key, text, source);
+}
+
+void bd_config_init(bd_config *config)
+{
+    memset(config, 0, sizeof *config);
+    for (int i = 0; i < KEY_COUNT; i++)
+        bd_error_free(set(config, &keys[i], keys[i].initial, BD_CONFIG_FROM_DEFAULT));
+}
+
+void bd_config_deinit(bd_config *config)
+{
+    for (int i = 0; i < KEY_COUNT; i++) {
+        clear(config, &keys[i]);
+        if (keys[i].kind == KIND_LIST) {
+            bd_text_list *list = value_of(config, &keys[i]);
+            bd_vec_deinit(list);
+        }
+    }
+}
+
+/* ---- files and environment ------------------------------------------------------------------------ */
+
+typedef struct file_reader {
+    bd_config *config;
+    bd_error *error; /* the first one */
+} file_reader;
+
+static int read_line(void *user, const char *section, const char *name, const char *value)
+{
+    file_reader *reader = user;
+    bd_error *error = NULL;
+    if (*section)
+        error = BD_ERROR(INVALID, "section [%.64s]: the file has no sections", section);
+    else
+        error = bd_config_set(reader->config, name, value ? value : "", BD_CONFIG_FROM_FILE);
+    if (error && reader->error)
+        bd_error_free(error);
+    else if (error)
+        reader->error = error;
+    return error == NULL;
+}
+
+bd_error *bd_config_read_file(bd_config *config, const char *path)
+{
+    struct stat status;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        BD_FAIL(NOT_FOUND, "%s: %s", path, strerror(errno));
+    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
+        fclose(file);
+        BD_FAIL(NOT_FOUND, "%s: not a file", path);
+    }
+    file_reader reader = {.config = config};
+    int line = ini_parse_file(file, read_line, &reader);
+    fclose(file);
+    if (reader.error)
+        return bd_error_note(reader.error, "%s:%d", path, line);
+    if (line != 0)
+        BD_FAIL(INVALID, "%s:%d: not a \"key = value\" line", path, line > 0 ? line : 0);
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bd_error *read_drop_ins(bd_config *config, const char *folder)
+{
+    DIR *entries = opendir(folder);
+    if (!entries)
+        return NULL;
+    bd_text_list names = {0};
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        size_t size = strlen(entry->d_name);
+        if (size > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + size - 5, ".conf") == 0)
+            *bd_vec_push(&names) = bd_strdup(entry->d_name);
+    }
+    closedir(entries);
+    if (names.count)
+        qsort(names.items, names.count, sizeof *names.items, by_name);
+    bd_error *error = NULL;
+    for (size_t i = 0; i < names.count; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, names.items[i]);
+        if (!error)
+            error = bd_config_read_file(config, path);
+        bd_free(names.items[i]);
+    }
+    bd_vec_deinit(&names);
+    return error;
+}
+
+bd_error *bd_config_read_folder(bd_config *config, const char *folder)
+{
+    char path[4096];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/burnd.conf", folder);
+    if (stat(path, &status) == 0)
+        BD_TRY(bd_config_read_file(config, path));
+    snprintf(path, sizeof path, "%s/conf.d", folder);
+    return read_drop_ins(config, path);
+}
+
+bd_error *bd_config_read_environment(bd_config *config, char *const *environment)
+{
+    for (; *environment; environment++) {
+        const char *equals = strchr(*environment, '=');
+        if (strncmp(*environment, "BURND_", 6) != 0 || !equals)
+            continue;
+        char name[VALUE_TEXT_MAX] = "";
+        for (size_t i = 0; i < sizeof name - 1 && *environment + 6 + i < equals; i++)
+            name[i] = (char)tolower((unsigned char)(*environment)[6 + i]);
+        BD_TRY_NOTE(bd_config_set(config, name, equals + 1, BD_CONFIG_FROM_ENVIRONMENT), "%.*s",
+                    (int)(equals - *environment), *environment);
+    }
+    return NULL;
+}
+
+/* ---- printing -------------------------------------------------------------------------------------- */
+
+/* In the largest unit that divides. */
+static void print_number(char *text, int64_t number, const value_unit *units)
+{
+    const value_unit *best = units;
+    for (const value_unit *unit = units; unit->name; unit++) {
+        if (number && number % unit->factor == 0 && unit->factor >= best->factor)
+            best = unit;
+    }
+    snprintf(text, VALUE_TEXT_MAX, "%" PRId64 "%s", number / best->factor, best->name);
+}
+
+static char *join(const bd_text_list *list)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < list->count; i++)
+        size += strlen(list->items[i]) + 1;
+    char *text = bd_alloc_zeroed(size);
+    for (size_t i = 0, used = 0; i < list->count; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", list->items[i]);
+    return text;
+}
+
+int bd_config_at(const bd_config *config, int index, const char **out_key, char **out_text)
+{
+    if (index < 0 || index >= KEY_COUNT)
+        return 0;
+    const config_key *key = &keys[index];
+    const void *value = value_of(config, key);
+    char number[VALUE_TEXT_MAX];
+    *out_key = key->name;
+    switch (key->kind) {
+    case KIND_COUNT:
+    case KIND_BYTES:
+    case KIND_MILLIS:
+        print_number(number, *(const int64_t *)value,
+                     key->kind == KIND_COUNT   ? no_units
+                     : key->kind == KIND_BYTES ? byte_units
+                                               : time_units);
+        *out_text = bd_strdup(number);
+        break;
+    case KIND_CHOICE:
+    case KIND_TEXT:
+        *out_text = bd_strdup(*(char *const *)value);
+        break;
+    case KIND_LIST:
+        *out_text = join(value);
+        break;
+    }
+    return 1;
+}
+
+void bd_config_print(const bd_config *config, FILE *file)
+{
+    const char *name;
+    char *text;
+    for (int i = 0; bd_config_at(config, i, &name, &text); i++) {
+        fprintf(file, "%s# %s\n", i ? "\n" : "", keys[i].says);
+        if (keys[i].kind != KIND_LIST) {
+            fprintf(file, "%s = %s\n", name, text);
+        } else {
+            const bd_text_list *list = value_of(config, &keys[i]);
+            for (size_t j = 0; j < list->count; j++)
+                fprintf(file, "%s = %s\n", name, list->items[j]);
+        }
+        bd_free(text);
+    }
+}
+
+void bd_config_print_flags(FILE *file)
+{
+    for (int i = 0; i < KEY_COUNT; i++) {
+        char flag[VALUE_TEXT_MAX];
+        snprintf(flag, sizeof flag, "%s", keys[i].name);
+        for (char *at = flag; *at; at++)
+            *at = *at == '_' ? '-' : *at;
+        const char *choices = keys[i].choices;
+        fprintf(file, "  --%s=%s\n        %s%s%s%s\n", flag, *choices ? choices : "VALUE", keys[i].says,
+                *keys[i].initial ? " (default " : "", keys[i].initial, *keys[i].initial ? ")" : "");
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The configuration: one struct, one row a key in config.def. Filled before threads start and
+ * immutable afterwards, so any thread may read it.
+ * Precedence: flag, then environment, then files (conf.d after burnd.conf), then default. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "proto/base/error.h"
+#include "proto/base/vec.h"
+
+typedef BD_VEC(char *) bd_text_list;
+
+/* The C type of each kind of key. */
+#define BD_CONFIG_COUNT int64_t
+#define BD_CONFIG_BYTES int64_t
+#define BD_CONFIG_MILLIS int64_t
+#define BD_CONFIG_CHOICE char *
+#define BD_CONFIG_TEXT char *
+#define BD_CONFIG_LIST bd_text_list
+
+typedef enum bd_config_source {
+    BD_CONFIG_FROM_DEFAULT,
+    BD_CONFIG_FROM_FILE,
+    BD_CONFIG_FROM_ENVIRONMENT,
+    BD_CONFIG_FROM_FLAG,
+} bd_config_source;
+
+typedef struct bd_config {
+#define KEY(kind, key, initial, least, most, choices, says) BD_CONFIG_##kind key;
+#include "server/config.def"
+    struct {
+#define KEY(kind, key, initial, least, most, choices, says) uint8_t key;
+#include "server/config.def"
+    } source; /* bd_config_source of each key */
+} bd_config;
+
+void bd_config_init(bd_config *config); /* defaults */
+void bd_config_deinit(bd_config *config);
+
+/* Sets a key from text. A value from a stronger source replaces; from the same source it replaces
+ * too, but a LIST grows; from a weaker one it is checked and dropped.
+ * Errors: NOT_FOUND for an unknown key, with the nearest known one; INVALID for a value. */
+bd_error *bd_config_set(bd_config *config, const char *key, const char *text,
+                        bd_config_source source) BD_MUST_USE;
+
+/* A file of "key = value" lines. Errors: NOT_FOUND if it cannot be read; "file:line: …" otherwise. */
+bd_error *bd_config_read_file(bd_config *config, const char *path) BD_MUST_USE;
+/* burnd.conf and conf.d/ *.conf of a folder, in alphabetical order; what is missing is skipped. */
+bd_error *bd_config_read_folder(bd_config *config, const char *folder) BD_MUST_USE;
+/* BURND_<KEY>; those of a LIST are separated by blanks. An unknown BURND_ name is an error. */
+bd_error *bd_config_read_environment(bd_config *config, char *const *environment) BD_MUST_USE;
+
+/* As a file that bd_config_read_file takes, with the meaning of each key as a comment. */
+void bd_config_print(const bd_config *config, FILE *file);
+/* One line a key, for --help. */
+void bd_config_print_flags(FILE *file);
+
+/* Text of one key's value; index counts the keys. False past the last. Heap; bd_free. */
+int bd_config_at(const bd_config *config, int index, const char **out_key, char **out_text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The op table and the op record: what a client streams and a daemon validates.
- * The table comes from ops.toml through gen_ops.py (proto/ops_gen.h, proto/ops_gen.c).
+ * The table comes from ops.toml through gen_ops.py (proto/ops_gen.def, proto/ops_gen.c).
  * Thread: any; everything here is pure. */
 #pragma once
 
@@ -22,6 +22,7 @@ typedef enum burn_attr_kind {
     BURN_ATTR_DTYPE,  /* structural; 0 = as the rule says */
     BURN_ATTR_SIZE,   /* a size, start or offset: never part of a key, an argument of the plan */
     BURN_ATTR_SIZES,  /* a list of such; its length is structural */
+    BURN_ATTR_BYTES,  /* raw bytes, at most BURN_CONSTANT_BYTES_MAX; only of `constant` */
 } burn_attr_kind;
 
 typedef struct burn_attr_info {
@@ -34,8 +35,26 @@ typedef struct burn_attr_info {
 enum {
     BURN_OP_INPUTS_NAMED_MAX = 12,
     BURN_OP_ATTRS_MAX = 8,
-    BURN_OP_OUTPUTS_MAX = 4, /* but for grad and split, which give as many as they are asked for */
+    BURN_OP_OUTPUTS_MAX = 4, /* but for grad, split and call, which give as many as they are asked for */
+    BURN_CONSTANT_BYTES_MAX = 4096,
 };
+
+/* What an input is to the op, and so in which dtype rules see it. */
+typedef enum burn_input_role {
+    BURN_INPUT_VALUE,     /* cast to the dtype that the op computes in; weak scalars are resolved to it */
+    BURN_INPUT_INDEX,     /* an integer tensor; rules see int64 */
+    BURN_INPUT_CONDITION, /* a bool tensor or scalar */
+    BURN_INPUT_PARAM,     /* weak scalar or 0-d tensor that takes no part in promotion; rules see rank 0, float64 */
+    BURN_INPUT_NUMBER,    /* likewise, but ints and bools are int64 within rules */
+} burn_input_role;
+
+/* How many outputs a record has. */
+typedef enum burn_output_rule {
+    BURN_OUTPUTS_FIXED, /* output_count, and one more if the input output_if is present */
+    BURN_OUTPUTS_SPLIT, /* as many as the first attribute has sizes */
+    BURN_OUTPUTS_WRT,   /* grad: tensors less twice the roots */
+    BURN_OUTPUTS_ATTR,  /* call: its attribute `outputs` */
+} burn_output_rule;
 
 typedef enum burn_op_flags {
     BURN_OP_POINTWISE = 1 << 0,  /* inputs are broadcast against each other */
@@ -45,7 +64,7 @@ typedef enum burn_op_flags {
     BURN_OP_COMPOSITE = 1 << 4,  /* has a decomposition into other rows */
     BURN_OP_CORE = 1 << 5,       /* reaches lowering */
     BURN_OP_INTERNAL = 1 << 6,   /* made by the engine only; refused from the wire */
-    BURN_OP_VARIADIC = 1 << 7,   /* the last named input repeats */
+    BURN_OP_VARIADIC = 1 << 7,   /* the last named input repeats, 0 or more times */
     BURN_OP_NO_GRADIENT = 1 << 8,
     BURN_OP_CONTROL = 1 << 9,    /* free, mark, grad, call: handled by the stream, makes no node */
 } burn_op_flags;
@@ -62,17 +81,23 @@ typedef struct burn_op_info {
     uint16_t number;
     uint16_t since;
     uint32_t flags;
-    uint8_t input_min, input_max; /* of the named ones; optional inputs come last. Variadic: max 255 */
-    uint8_t output_count;         /* 0: as many as the record says (grad, split) */
+    uint8_t input_count;     /* of the named ones; VARIADIC: the last one stands for any number */
+    uint8_t output_rule;     /* burn_output_rule */
+    uint8_t output_count;
+    int8_t output_if;        /* input that adds an output when present, or -1 */
+    uint16_t input_optional; /* bit i: input i may be absent */
     uint8_t attr_count;
+    uint8_t dtype_rule; /* burn_dtype_rule, proto/op_rules.h */
+    uint8_t shape_rule; /* burn_shape_rule, proto/op_rules.h */
     const char *inputs[BURN_OP_INPUTS_NAMED_MAX];
+    uint8_t input_roles[BURN_OP_INPUTS_NAMED_MAX]; /* burn_input_role */
     burn_attr_info attrs[BURN_OP_ATTRS_MAX];
-    uint8_t dtype_rule; /* burn_dtype_rule */
-    uint8_t shape_rule; /* burn_shape_rule */
 } burn_op_info;
 
 const burn_op_info *burn_op_lookup(int number); /* NULL if unknown */
 const burn_op_info *burn_op_find(const char *name);
+/* The role of input i, also of the repeated ones of a variadic op. */
+burn_input_role burn_op_input_role(const burn_op_info *info, uint32_t i);
 int burn_op_count(void);
 const burn_op_info *burn_op_at(int index); /* for iteration, 0 <= index < count */
 extern const uint32_t burn_op_table_revision; /* in HELLO; the same on both sides, or the connection is refused */
@@ -99,8 +124,11 @@ typedef struct burn_operand {
 
 typedef struct burn_attr {
     int64_t value;         /* INT, DTYPE, SIZE */
-    const int64_t *values; /* INTS, SIZES */
-    uint32_t count;
+    union {
+        const int64_t *values; /* INTS, SIZES */
+        const uint8_t *bytes;  /* BYTES */
+    };
+    uint32_t count;        /* of values or bytes */
 } burn_attr;
 
 enum { BURN_RECORD_TRACK = 1 }; /* the result requires a gradient: keep its history */
@@ -130,19 +158,28 @@ bd_error *burn_op_infer(const burn_op_record *record, const burn_tensor_type *co
 /* The dtype in which a promoting op computes (before a rule such as "bool" changes its result). */
 burn_dtype burn_op_compute_dtype(const burn_op_record *record, const burn_tensor_type *const *inputs);
 
-/* ---- the record on the wire ------------------------------------------------------------------
- * An array of the msgpack subset:
- *   [op, flags?, inputs..., attrs...]
- * see PROTOCOL.md. An input that is a tensor is its distance back from the record's first output
- * id (>= 1); a scalar is an array of one value; absent is nil. Trailing attributes that equal
- * their defaults are left out. Outputs take the next ids of the batch, which starts at the id that
- * the frame's header names. */
+/* Number of the named attribute in the op's row, or -1. */
+int burn_op_attr(const burn_op_info *info, const char *name);
+/* How many outputs a record with these inputs and attributes has. */
+uint32_t burn_op_output_count(const burn_op_record *record);
 
-/* Appends; buffer must have room for BURN_RECORD_BYTES_MAX + what lists and inputs need, as
- * burn_record_bound says. Returns bytes written. */
+/* ---- the record on the wire ------------------------------------------------------------------
+ * An array of the msgpack subset (proto/pack.h):
+ *   [2 * op + track, inputs..., attributes...]
+ * All named inputs are there; a variadic op's repeated input is one array of inputs. An input is
+ *   a tensor: int >= 1, its distance back from the record's first output id
+ *   a weak scalar: a bool, a float, or for ints an array of one int
+ *   absent: nil
+ * Attributes: an int, an array of ints or a bin. Trailing ones that equal their defaults are left
+ * out (and must be). Outputs take the next ids of the batch, which starts at the id that the
+ * frame's header names. */
+
+/* Bytes that burn_record_encode may need for this record. */
 size_t burn_record_bound(const burn_op_record *record);
+/* Writes the record and returns its size, at most burn_record_bound. output_count is not sent. */
 size_t burn_record_encode(const burn_op_record *record, uint8_t *buffer);
 /* Decodes one record at *cursor, moves it on. Lists live in the arena. first_output is the next id.
- * PROTOCOL for bytes outside the subset; INVALID for an unknown op or wrong arity. Never trusts a length. */
+ * PROTOCOL for bytes outside the subset or the form above; INVALID for an unknown or internal op.
+ * Never trusts a length. Does not infer: shapes and dtypes are burn_op_infer's. */
 bd_error *burn_record_decode(const uint8_t **cursor, const uint8_t *end, uint64_t first_output,
                              bd_arena *arena, burn_op_record *out) BD_MUST_USE;

@@ -1,0 +1,2 @@
+def files(ops):
+    return ()

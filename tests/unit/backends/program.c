@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/backends/program.h"
+
+#include <check.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+bd_kir_access kir_access(int buffer)
+{
+    bd_kir_access access = {.buffer = (uint16_t)buffer, .offset = bd_kir_const(0)};
+    for (int i = 0; i < BD_KIR_AXES_MAX; i++)
+        access.strides[i] = bd_kir_const(0);
+    return access;
+}
+
+bd_kir_value kir_load(bd_kir_builder *builder, const bd_kir_access *access, int guard)
+{
+    bd_kir_instr instr = {.code = BD_KIR_LOAD,
+                          .index = (uint16_t)bd_kir_add_access(builder, access),
+                          .guard = (int16_t)guard};
+    return bd_kir_emit(builder, &instr);
+}
+
+void kir_store(bd_kir_builder *builder, const bd_kir_access *access, bd_kir_value value)
+{
+    bd_kir_instr instr = {.code = BD_KIR_STORE,
+                          .index = (uint16_t)bd_kir_add_access(builder, access),
+                          .guard = -1,
+                          .operands = {value}};
+    bd_kir_emit(builder, &instr);
+}
+
+bd_kir *kir_finish(bd_kir_builder *own_builder, bd_arena *arena)
+{
+    bd_kir *program = NULL;
+    bd_error *err = bd_kir_finish(own_builder, arena, &program);
+    ck_assert_msg(err == NULL, "%s", bd_error_text(err));
+    bd_kir_builder_destroy(own_builder);
+    return program;
+}
+
+static void finished(bd_submission *submission)
+{
+    atomic_store((atomic_int *)submission->user, 1);
+}
+
+bd_fault kir_run(const bd_driver *driver, bd_device *device, const bd_kir *program,
+                 const bd_block *block)
+{
+    bd_kernel *kernel = NULL;
+    bd_error *err = driver->ops->compile(device, program, &kernel);
+    ck_assert_msg(err == NULL, "%s", bd_error_text(err));
+    size_t bytes = driver->ops->scratch_bytes(device, kernel, block->ints);
+    void *scratch = NULL;
+    ck_assert_ptr_null(driver->ops->alloc(device, bytes + 1, &scratch));
+    bd_fault fault = {0};
+    atomic_int done = 0;
+    bd_launch launch = {.kernel = kernel, .blocks = block, .block_count = 1};
+    bd_submission submission = {.launches = &launch,
+                                .launch_count = 1,
+                                .scratch = scratch,
+                                .fault = &fault,
+                                .done = finished,
+                                .user = &done};
+    driver->ops->submit(device, &submission);
+    while (!atomic_load(&done))
+        sched_yield();
+    driver->ops->free(device, scratch, bytes + 1);
+    driver->ops->kernel_free(device, kernel);
+    return fault;
+}

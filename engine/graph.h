@@ -121,8 +121,8 @@ bd_error *bd_graph_simplify(bd_graph *graph, bd_node *roots, uint32_t root_count
 /* One op over nodes: promotes and broadcasts the inputs of pointwise ops, infers dtype and dims,
  * folds, hash-conses. Composite ops without a gradient rule and ops with several outputs are
  * decomposed here (then use bd_build_outputs). attrs as in the row; SIZE attrs hold bd_ints; NULL if none.
- * Rank-0 CONSTANT, INTEGER and SCALAR leaves are weak in promotion, as Python's numbers: a float one
- * makes integers float, otherwise the tensors decide, and the leaf is made anew in the dtype computed in.
+ * CONSTANT and INTEGER leaves are weak in promotion, as Python's numbers: a float one makes integers
+ * float, otherwise the tensors decide. SCALAR leaves count as 0-d tensors of their dtype.
  * An absent optional input is NONE.
  * Returns NONE after an error, which the graph keeps (first one wins) and the stage returns. */
 bd_node bd_build(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t input_count,

@@ -5,8 +5,8 @@
  *
  * Structural parts (compared in the trie of known traces): op numbers, flags, input references,
  * scalar kinds, INT, INTS and DTYPE attributes, list lengths, external dtypes and ranks, which dims
- * are 1, reshape groups, the survivors and the dying externals; and, only if the trace holds a grad
- * record, how its externals were made (engine/history.h says what).
+ * and which items of SIZES attributes are 1, reshape groups, the survivors and the dying externals;
+ * and, only if the trace holds a grad record, how its externals were made (engine/history.h).
  * Dynamic parts (arguments of the plan): dims above 1 (and 0), SIZE and SIZES attributes, scalars, buffers. */
 #pragma once
 

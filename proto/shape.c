@@ -126,5 +126,8 @@ int burn_reshape_groups(const burn_shape *input, const burn_shape *output,
 static void absorb_rest(const burn_shape *input, const burn_shape *output, int i, int j,
                         burn_reshape_group *group)
 {
-    *group = (burn_reshape_group){(uint8_t)(input->rank - i), (uint8_t)(output->rank - j)};
+    if (i < input->rank)
+        *group = (burn_reshape_group){(uint8_t)(input->rank - i), 0};
+    else
+        *group = (burn_reshape_group){0, (uint8_t)(output->rank - j)};
 }

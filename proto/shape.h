@@ -31,7 +31,8 @@ bd_error *burn_shape_broadcast(const burn_shape *a, const burn_shape *b, burn_sh
 
 /* How a reshape regroups dims: the shortest runs of input dims and output dims with equal
  * products, from the left, dims of size 1 left out of runs where possible. Part of a trace's key,
- * so that dims in 1:1 groups are known to be equal whatever their size.
+ * so that dims in 1:1 groups are known to be equal whatever their size. Groups that take dims of both have
+ * equal products on both sides; what cannot be paired (of empty tensors) is taken one side after the other.
  * Fills pairs (input dims taken, output dims taken) and returns the count, at most 2 * RANK_MAX. */
 typedef struct burn_reshape_group {
     uint8_t input_count, output_count;

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""burn: tensors that live in a burnd daemon, with PyTorch's names and results.
+
+With no daemon running, a private one is started at the first use and ends with the process."""
+import math as _math
+
+from . import _core
+from ._dtype import (ALL as _dtypes, Size, bfloat16, bool_, device, double, dtype, finfo, float16, float32, float64,  # noqa: F401
+                     get_default_dtype, half, iinfo, int8, int16, int32, int64, long, set_default_dtype, short, uint8,
+                     uint16, uint32, uint64)
+from ._tensor import (Tensor, enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled,  # noqa: F401
+                      set_printoptions)
+from ._creation import (Generator, arange, as_tensor, asarray, bernoulli, empty, empty_like, eye, from_dlpack,  # noqa: F401
+                        from_numpy, full, full_like, linspace, logspace, manual_seed, normal, ones, ones_like, rand,
+                        rand_like, randint, randn, randn_like, tensor, zeros, zeros_like)
+from . import _indexing
+from ._functions import FUNCTIONS as _functions
+from ._serialize import load, save  # noqa: F401
+from ._connection import (bytes_sent, connect, connected, disconnect, ping, set_default_device, stats, sync, url)  # noqa: F401
+from ._jit import jit  # noqa: F401
+
+globals().update({name: function for name, function in _functions.items()})
+bool = bool_
+float = float32
+int = int32
+inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
+
+_core.set_hook("getitem", _indexing.getitem)
+_core.set_hook("setitem", _indexing.setitem)
+
+Error = _core.Error
+DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
+__version__ = "0.1.0"
+
+from . import autograd, nn, optim  # noqa: E402,F401
+from .nn import functional as _functional  # noqa: E402
+
+dropout = _functional.dropout

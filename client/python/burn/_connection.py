@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The connection to a daemon: made at the first use, or by connect()."""
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _core
+from ._dtype import device as Device
+
+
+def connect(url: str | None = None) -> None:
+    """Connects to a daemon by URL (unix:///path, tcp://host:port; ?device=ref picks a device); None is the usual
+    look-up: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock, /run/burnd/burnd.sock, then a private daemon."""
+    _core.connect(url)
+    _core.set_device_object(Device(_core.device_name()))
+
+
+def disconnect() -> None:
+    """Ends the connection; tensors made by it can no longer be used. A private daemon ends too."""
+    _core.disconnect()
+
+
+connected, url, sync, bytes_sent = _core.connected, _core.url, _core.sync, _core.bytes_sent
+
+
+def ping() -> float:
+    """Round trip to the daemon in seconds; does not wait for the device."""
+    return _core.ping()
+
+
+def stats() -> dict[str, Any]:
+    """The daemon's counters, as `burnctl -o json stats` prints them."""
+    return json.loads(_core.report("stats"))
+
+
+def set_default_device(device: Any) -> None:
+    """Chooses the device of the connection; only before the first use, or the one that it has."""
+    wanted = Device(device)
+    if not _core.connected():
+        _core.set_device_name(wanted.type)
+    elif _core.device_name() != wanted.type:
+        raise RuntimeError(f"the connection's device is {_core.device_name()}; choose {wanted} before the first use")
+    _core.set_device_object(Device(wanted.type))

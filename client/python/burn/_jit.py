@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jit: a function of tensors as a program that the daemon keeps and runs at one message."""
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from . import _core
+from ._tensor import Tensor
+
+
+def _flatten(value: Any, found: list[Tensor]) -> Any:
+    """The structure of value, with tensors replaced by their numbers in found."""
+    if isinstance(value, Tensor):
+        found.append(value)
+        return _Leaf(len(found) - 1)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_flatten(item, found) for item in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_flatten(item, found) for item in value)
+    if isinstance(value, dict):
+        return {key: _flatten(item, found) for key, item in value.items()}
+    return value
+
+
+class _Leaf:
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, _Leaf) and other.number == self.number
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __repr__(self) -> str:
+        return f"tensor {self.number}"
+
+
+def _restore(structure: Any, tensors: Any) -> Any:
+    if isinstance(structure, _Leaf):
+        return tensors[structure.number]
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*(_restore(item, tensors) for item in structure))
+    if isinstance(structure, (tuple, list)):
+        return type(structure)(_restore(item, tensors) for item in structure)
+    if isinstance(structure, dict):
+        return {key: _restore(item, tensors) for key, item in structure.items()}
+    return structure
+
+
+def jit(function: Callable | None = None, *, name: str | None = None) -> Callable:
+    """Traces the function at its first call for each signature, then calls the daemon's copy.
+
+    The signature is the arguments' structure, their other values, and the tensors' shapes and dtypes. Inside,
+    tensors from outside may be read and assigned (parameters, optimizer state); values cannot be read. Python
+    code of the function runs while tracing only."""
+    if function is None:
+        return lambda f: jit(f, name=name)
+    programs: dict[Any, tuple[Any, Any]] = {}
+    label = name or getattr(function, "__name__", "program")
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        inputs: list[Tensor] = []
+        structure = _flatten((args, kwargs), inputs)
+        key = (repr(structure), _core.grad_enabled(), tuple((tuple(x.shape), x.dtype.number) for x in inputs))
+        if key not in programs:
+            stand_ins = _core.trace_begin(inputs)
+            try:
+                again_args, again_kwargs = _restore(structure, stand_ins)
+                outputs: list[Tensor] = []
+                result = _flatten(function(*again_args, **again_kwargs), outputs)
+                programs[key] = (_core.trace_end(outputs, label), result)
+            except BaseException:
+                _core.trace_abort()
+                raise
+        program, result = programs[key]
+        return _restore(result, program(inputs))
+    called.programs = programs
+    return called

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pointwise functions, also as methods and in-place methods of Tensor."""
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from . import _core, _ops
+from ._creation import draw
+from ._dtype import as_dtype, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
+from ._tensor import Tensor, assign
+
+FUNCTIONS: dict[str, Callable] = {}  # public names of this module, filled by the decorators
+
+
+def need_tensor(x: Any, name: str) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(x).__name__}")
+
+
+def method(function: Callable, *names: str, inplace: bool = True) -> Callable:
+    """Makes a function public under its name (and others), as a method, and with _ as an in-place method."""
+    for name in names or (function.__name__,):
+        FUNCTIONS[name] = function
+        if name not in _core.Tensor.__dict__:
+            setattr(Tensor, name, function)
+        if inplace:
+            def write(self: Tensor, *args: Any, _function: Callable = function, **kwargs: Any) -> Tensor:
+                return assign(self, _function(self, *args, **kwargs))
+            write.__name__ = name + "_"
+            write.__doc__ = f"In-place form of {name}()."
+            setattr(Tensor, name + "_", write)
+            FUNCTIONS.setdefault(name + "_", write)
+    return function
+
+
+def _unary(name: str, op: Callable, *aliases: str, inplace: bool = True) -> None:
+    def function(input: Tensor) -> Tensor:
+        need_tensor(input, name)
+        return op(input)
+    function.__name__, function.__doc__ = name, op.__doc__
+    method(function, name, *aliases, inplace=inplace)
+
+
+for _name in ("exp log sqrt rsqrt square sin cos tan tanh sigmoid erf erfc expm1 log1p log2 log10 exp2 floor ceil "
+              "trunc round sinh cosh lgamma digamma sign reciprocal relu").split():
+    if _name != "round":
+        _unary(_name, getattr(_ops, _name))
+for _name, _aliases in (("abs", ("absolute",)), ("neg", ("negative",)), ("asin", ("arcsin",)), ("acos", ("arccos",)),
+                        ("atan", ("arctan",)), ("asinh", ("arcsinh",)), ("acosh", ("arccosh",)),
+                        ("atanh", ("arctanh",))):
+    _unary(_name, getattr(_ops, _name), *_aliases)
+for _name in ("isnan", "isinf", "isfinite", "logical_not", "bitwise_not"):
+    _unary(_name, getattr(_ops, _name), inplace=_name.endswith("not"))
+FUNCTIONS["fix"] = Tensor.fix = _ops.trunc
+
+
+@method
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """To the nearest integer, halves to even."""
+    need_tensor(input, "round")
+    if decimals == 0:
+        return _ops.round(input)
+    return _ops.round(input * 10.0 ** decimals) / 10.0 ** decimals
+
+
+@method
+def frac(input: Tensor) -> Tensor:
+    """The part after the point, with the sign of the input."""
+    return input - _ops.trunc(input)
+
+
+@method
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """input + alpha * other."""
+    return _ops.add(input, other if alpha == 1 else other * alpha)
+
+
+@method
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """input - alpha * other."""
+    return _ops.sub(input, other if alpha == 1 else other * alpha)
+
+
+method(sub, "subtract")
+
+
+@method
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """other - alpha * input."""
+    return _ops.sub(other, input if alpha == 1 else input * alpha)
+
+
+def _binary(name: str, op: Callable, *aliases: str, inplace: bool = True) -> None:
+    def function(input: Any, other: Any) -> Tensor:
+        if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+        return op(input, other)
+    function.__name__, function.__doc__ = name, op.__doc__
+    method(function, name, *aliases, inplace=inplace)
+
+
+_binary("mul", _ops.mul, "multiply")
+_binary("remainder", _ops.remainder)
+_binary("fmod", _ops.fmod)
+_binary("floor_divide", _ops.floor_divide)
+_binary("atan2", _ops.atan2, "arctan2")
+_binary("maximum", _ops.maximum, inplace=False)
+_binary("minimum", _ops.minimum, inplace=False)
+_binary("fmax", _ops.fmax, inplace=False)
+_binary("fmin", _ops.fmin, inplace=False)
+_binary("hypot", _ops.hypot)
+_binary("logaddexp", _ops.logaddexp, inplace=False)
+_binary("nextafter", _ops.nextafter)
+for _name, _aliases in (("eq", ()), ("ne", ("not_equal",)), ("lt", ("less",)), ("le", ("less_equal",)),
+                        ("gt", ("greater",)), ("ge", ("greater_equal",))):
+    _binary(_name, getattr(_ops, _name), *_aliases)
+for _name in ("logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
+              "bitwise_right_shift").split():
+    _binary(_name, getattr(_ops, _name))
+
+
+@method
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """True division, or rounded towards zero ("trunc") or down ("floor")."""
+    if rounding_mode is None:
+        return _ops.div(input, other)
+    if rounding_mode == "floor":
+        return _ops.floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                           f"{rounding_mode!r}")
+    dtypes = [x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float) for x in (input, other)]
+    if any(dtypes):
+        return _ops.trunc(_ops.div(input, other))
+    return _ops.div(_ops.sub(input, _ops.fmod(input, other)), other).to(_ops.add(input, other).dtype)
+
+
+method(div, "divide", "true_divide")
+
+
+@method
+def pow(input: Any, exponent: Any) -> Tensor:
+    """input to the power of exponent."""
+    return input ** exponent
+
+
+@method
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Limited to [min, max]; each a number, a tensor or None. Where they cross, max wins."""
+    need_tensor(input, "clamp")
+    if min is None and max is None:
+        raise RuntimeError("clamp(): at least one of min and max must not be None")
+    return _ops.clamp(input, min, max)
+
+
+method(clamp, "clip")
+
+
+@method
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    return _ops.clamp(input, min, None)
+
+
+@method
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    return _ops.clamp(input, None, max)
+
+
+@method
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """value where mask is true, else input."""
+    return _ops.masked_fill(input, mask, value)
+
+
+@method
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """input + weight * (end - input)."""
+    return _ops.lerp(input, end, weight)
+
+
+@method
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    return _ops.addcmul(input, tensor1, tensor2, value)
+
+
+@method
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    return _ops.addcdiv(input, tensor1, tensor2, value)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """input where condition is true, else other."""
+    if input is None and other is None:
+        from ._indexing import _mask_positions
+        return tuple(_mask_positions(condition != 0 if condition.dtype is not bool_ else condition))
+    if condition.dtype is not bool_:
+        if condition.dtype is not uint8:
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                               f"{condition.dtype}")
+        condition = condition != 0
+    return _ops.where(condition, input, other)
+
+
+FUNCTIONS["where"] = where
+Tensor.where = lambda self, condition, other: where(condition, self, other)
+
+
+def result_type(a: Any, b: Any) -> Any:
+    """The dtype of a + b."""
+    return _ops.add(*(x.detach() if isinstance(x, Tensor) else x for x in (a, b))).dtype
+
+
+FUNCTIONS["result_type"] = result_type
+FUNCTIONS["equal"] = Tensor.equal = lambda a, b: tuple(a.shape) == tuple(b.shape) and bool((a == b).all())
+
+
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    close = (input == other) | ((input - other).abs() <= atol + rtol * other.abs()) & other.isfinite()
+    return close | (input.isnan() & other.isnan()) if equal_nan else close
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+FUNCTIONS["isclose"] = Tensor.isclose = isclose
+FUNCTIONS["allclose"] = Tensor.allclose = allclose
+FUNCTIONS["is_tensor"] = lambda x: isinstance(x, Tensor)
+FUNCTIONS["numel"] = lambda x: x.numel()
+
+# ---- dtype and device ----
+
+
+def _to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False,
+        non_blocking: bool = False) -> Tensor:
+    """The tensor in another dtype. Devices: only the connection's own."""
+    from ._creation import check_device
+    from ._dtype import device as Device, dtype as Dtype
+    for item in args:
+        if isinstance(item, Tensor):
+            dtype = item.dtype
+        elif isinstance(item, (str, Device)):
+            device = item
+        elif isinstance(item, Dtype) or isinstance(item, type):
+            dtype = item
+        elif not isinstance(item, bool) and item is not None:
+            raise TypeError(f"to() takes a dtype, a device or a Tensor, got {type(item).__name__}")
+    check_device(device)
+    dtype = as_dtype(dtype)
+    if dtype is None or dtype is self.dtype:
+        return self.clone() if copy else self
+    return _ops.cast(self, dtype)
+
+
+Tensor.to = _to
+Tensor.type = lambda self, dtype=None: f"burn.{self.dtype.name}" if dtype is None else self.to(dtype)
+Tensor.type_as = lambda self, other: self.to(other.dtype)
+Tensor.cpu = lambda self: self
+for _name, _dtype in (("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16),
+                      ("long", int64), ("int", int32), ("short", int16), ("char", int8), ("byte", uint8),
+                      ("bool", bool_)):
+    setattr(Tensor, _name, lambda self, _dtype=_dtype: self.to(_dtype))
+Tensor.is_floating_point = lambda self: self.dtype.is_floating_point
+Tensor.is_complex = lambda self: False
+Tensor.is_signed = lambda self: self.dtype.is_signed
+FUNCTIONS["is_floating_point"] = lambda x: x.dtype.is_floating_point
+FUNCTIONS["is_complex"] = lambda x: False
+
+
+@method
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A tensor of its own with the same values; gradients flow through."""
+    return _ops.clone(input)
+
+
+Tensor.contiguous = lambda self, memory_format=None: self if self.is_contiguous() else _ops.clone(self)
+Tensor.is_contiguous = lambda self, memory_format=None: self._contiguous
+
+# ---- filling in place ----
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Writes src, broadcast and cast, over this tensor."""
+    return assign(self, src, cast=True)
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    return assign(self, value, cast=True)
+
+
+def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
+    return assign(self, _ops.uniform(a, b, tuple(self.shape), self.dtype, *draw(self.numel(), generator)))
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    return assign(self, _ops.normal(mean, std, tuple(self.shape), self.dtype, *draw(self.numel(), generator)))
+
+
+def bernoulli_(self: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor:
+    chance = _core.full(tuple(self.shape), p, float32)
+    return assign(self, _ops.bernoulli(chance, *draw(self.numel(), generator)), cast=True)
+
+
+def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Any = None) -> Tensor:
+    if high is None:
+        low, high = 0, low or 2 ** (24 if self.dtype.is_floating_point else 31 if self.dtype.itemsize > 3 else 7)
+    return assign(self, _ops.randint(low, high, tuple(self.shape), int64, *draw(self.numel(), generator)), cast=True)
+
+
+for _function in (copy_, fill_, uniform_, normal_, bernoulli_, random_):
+    setattr(Tensor, _function.__name__, _function)
+Tensor.zero_ = lambda self: fill_(self, 0)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions, also as methods of Tensor."""
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from . import _ops
+from ._dtype import as_dtype
+from ._pointwise import FUNCTIONS, method, need_tensor
+from ._tensor import Tensor
+
+def reduction(function: Any) -> Any:
+    return method(function, inplace=False)
+
+
+values_indices = {name: namedtuple(name, ["values", "indices"]) for name in ("max", "min")}
+
+
+def axes(dim: Any) -> tuple[int, ...]:
+    """dim as a tuple of ints; () means all dims."""
+    if dim is None:
+        return ()
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def _pick(dim: Any, axis: Any) -> Any:
+    """dim, under NumPy's name too."""
+    if axis is not None:
+        if dim is not None:
+            raise TypeError("dim and axis are the same argument; give one")
+        return axis
+    return dim
+
+
+def _sum_like(name: str, op: Any) -> None:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Tensor:
+        need_tensor(input, name)
+        return op(input, axes(_pick(dim, axis)), keepdim, as_dtype(dtype))
+    function.__name__, function.__doc__ = name, op.__doc__
+    method(function, inplace=False)
+
+
+for _name in ("sum", "mean", "prod"):
+    _sum_like(_name, getattr(_ops, _name))
+
+
+def _extreme(name: str) -> None:
+    whole, one = getattr(_ops, name), getattr(_ops, f"{name}_dim")
+    pair, between = values_indices[name], _ops.maximum if name == "max" else _ops.minimum
+
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Any:
+        need_tensor(input, name)
+        dim = _pick(dim, axis)
+        if dim is None:
+            return whole(input, (), keepdim)
+        if isinstance(dim, Tensor):
+            return between(input, dim)
+        return pair(*one(input, dim, keepdim))
+    function.__name__ = name
+    function.__doc__ = f"The {name}imum of all elements, or (values, indices) along dim, or of two tensors."
+    method(function, inplace=False)
+
+    def over(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+        return whole(input, axes(dim), keepdim)
+    over.__name__, over.__doc__ = f"a{name}", f"The {name}imum over dims; equal elements share the gradient."
+    method(over, inplace=False)
+
+    where = getattr(_ops, f"arg{name}")
+
+    def arg(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Tensor:
+        need_tensor(input, f"arg{name}")
+        dim = _pick(dim, axis)
+        return where(input, axes(dim), keepdim)
+    arg.__name__, arg.__doc__ = f"arg{name}", where.__doc__
+    method(arg, inplace=False)
+
+
+_extreme("max")
+_extreme("min")
+
+
+def _truth(name: str, op: Any) -> None:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Tensor:
+        need_tensor(input, name)
+        return op(input, axes(_pick(dim, axis)), keepdim)
+    function.__name__, function.__doc__ = name, op.__doc__
+    method(function, inplace=False)
+
+
+_truth("any", _ops.any)
+_truth("all", _ops.all)
+
+
+def _spread(name: str, op: Any) -> None:
+    def function(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+                 correction: Any = None, axis: Any = None) -> Tensor:
+        need_tensor(input, name)
+        dim = _pick(dim, axis)
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if correction is None:
+            correction = 1 if unbiased is None else int(unbiased)
+        return op(input, correction, axes(dim), keepdim)
+    function.__name__, function.__doc__ = name, op.__doc__
+    method(function, inplace=False)
+
+    def with_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+                  correction: Any = None) -> tuple[Tensor, Tensor]:
+        both = FUNCTIONS[name](input, dim, unbiased, keepdim, correction=correction)
+        return both, FUNCTIONS["mean"](input, None if isinstance(dim, bool) else dim, keepdim)
+    FUNCTIONS[f"{name}_mean"] = with_mean
+
+
+_spread("var", _ops.var)
+_spread("std", _ops.std)
+
+
+@reduction
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(input))) over dim, without overflow."""
+    return _ops.logsumexp(input, axes(dim), keepdim)
+
+
+@reduction
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """exp(input) divided by its sum along dim."""
+    need_tensor(input, "softmax")
+    return _ops.softmax(input if dtype is None else input.to(dtype), dim)
+
+
+@reduction
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """log(softmax(input)) along dim, without overflow."""
+    need_tensor(input, "log_softmax")
+    return _ops.log_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+@reduction
+def norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The p-norm over dims: p a number, inf or "fro"."""
+    if p in ("fro", 2):
+        return _ops.sum(_ops.square(input), axes(dim), keepdim).sqrt()
+    if p == float("inf"):
+        return _ops.max(_ops.abs(input), axes(dim), keepdim)
+    if p == float("-inf"):
+        return _ops.min(_ops.abs(input), axes(dim), keepdim)
+    if p == 0:
+        return _ops.sum((input != 0).to(input.dtype), axes(dim), keepdim)
+    return _ops.sum(_ops.abs(input) ** p, axes(dim), keepdim) ** (1.0 / p)
+
+
+@reduction
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    return _ops.sum(input != 0, axes(dim))

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The CONTRACTION family on CPUs: packed operands, JIT-made micro-kernels, fused epilogue.
+ * Two kinds of generated code: the micro-kernels (one object for each target and element type,
+ * shared by all contractions of a device) and the program's own pack and epilogue functions.
+ *
+ *     if (!bd_gemm_fits(program)) … bd_contraction_as_loop …      integers, bool
+ *     micro: bd_micro_emit(module, bd_gemm_element(program)) → object → code, once a device
+ *     own:   bd_gemm_emit(module, program) → object → code
+ *     bd_gemm_create(target, program, code, micro, &kernel)
+ * The passes of such a kernel are C functions; params[0] of a pass is the kernel. Results do not
+ * depend on the number of workers. Thread: any; kernels are immutable. */
+#pragma once
+
+#include "backends/cpu/jit.h"
+#include "backends/cpu/kernel.h"
+
+/* Whether this family serves the program: sums in f32 or f64. */
+bool bd_gemm_fits(const bd_kir *program);
+/* The type of packed elements and sums: F32 or F64. It names the micro-kernels to use. */
+burn_dtype bd_gemm_element(const bd_kir *program);
+
+/* Writes the micro-kernels for an element type, F32 or F64, into a module (gemm_micro.c). */
+void bd_micro_emit(bd_module *module, burn_dtype element);
+/* Changes when the code that bd_micro_emit or bd_gemm_emit writes changes: part of object keys. */
+enum { BD_GEMM_VERSION = 1 };
+
+bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
+/* The kernel owns own_code once this succeeds; micro is borrowed and outlives the kernel. The
+ * program is only read during the call. */
+bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_code *own_code,
+                         const bd_code *micro, bd_kernel **out) BD_MUST_USE;

@@ -68,6 +68,8 @@ def jit(function: Callable | None = None, *, name: str | None = None) -> Callabl
         structure = _flatten((args, kwargs), inputs)
         key = (repr(structure), _core.grad_enabled(), tuple((tuple(x.shape), x.dtype.number) for x in inputs))
         if key not in programs:
+            from .optim.optimizer import prepare_for_tracing
+            prepare_for_tracing()
             stand_ins = _core.trace_begin(inputs)
             try:
                 again_args, again_kwargs = _restore(structure, stand_ins)

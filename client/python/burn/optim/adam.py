@@ -7,7 +7,7 @@ from typing import Any, Iterable
 from .. import _ops
 from .._creation import zeros_like
 from .._tensor import Tensor, assign
-from .optimizer import Optimizer, check
+from .optimizer import Optimizer, check, count_step
 
 
 class Adam(Optimizer):
@@ -25,22 +25,20 @@ class Adam(Optimizer):
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
                                       maximize=maximize))
 
-    def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
-        if not state:
-            state["step"] = 0
-            state["exp_avg"] = zeros_like(parameter)
-            state["exp_avg_sq"] = zeros_like(parameter)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(parameter)
-        state["step"] += 1
-        rule = _ops.adamw_step if self._decoupled else _ops.adam_step
-        new = rule(parameter, -gradient if group["maximize"] else gradient, state["exp_avg"], state["exp_avg_sq"],
-                   group["lr"], group["betas"][0], group["betas"][1], group["eps"], group["weight_decay"],
-                   state["step"], state.get("max_exp_avg_sq"))
-        assign(parameter, new[0])
-        state["exp_avg"], state["exp_avg_sq"] = new[1], new[2]
+    def init_state(self, parameter: Tensor, group: dict) -> dict:
+        state = {"step": 0, "exp_avg": zeros_like(parameter), "exp_avg_sq": zeros_like(parameter)}
         if group["amsgrad"]:
-            state["max_exp_avg_sq"] = new[3]
+            state["max_exp_avg_sq"] = zeros_like(parameter)
+        return state
+
+    def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
+        rule = _ops.adamw_step if self._decoupled else _ops.adam_step
+        kept = [state[name] for name in ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if name in state]
+        new = rule(parameter, gradient, kept[0], kept[1], kept[2] if len(kept) > 2 else None, group["lr"],
+                   group["betas"][0], group["betas"][1], group["eps"], group["weight_decay"], count_step(state),
+                   group["maximize"])
+        for target, value in zip([parameter, *kept], new):
+            assign(target, value)
 
 
 class AdamW(Adam):

@@ -2,10 +2,11 @@
 """Optimizer: parameter groups, state, zero_grad, state_dict; the update rules are ops of the daemon."""
 from __future__ import annotations
 
+import weakref
 from typing import Any, Callable, Iterable
 
 from .. import _core
-from .._tensor import Tensor, enable_grad, no_grad
+from .._tensor import Tensor, assign, enable_grad, no_grad
 
 
 class _Required:
@@ -21,8 +22,24 @@ def check(ok: bool, text: str, value: Any) -> None:
         raise ValueError(f"Invalid {text}: {value}")
 
 
+_alive: "weakref.WeakSet[Optimizer]" = weakref.WeakSet()
+
+
+def prepare_for_tracing() -> None:
+    """Gives all optimizers their state now, with step counts as tensors, so that a traced program updates them."""
+    with no_grad():
+        for optimizer in tuple(_alive):
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    if parameter.requires_grad:
+                        state = optimizer._state_of(parameter, group)
+                        if isinstance(state.get("step"), int):
+                            state["step"] = _core.tensor(state["step"])
+
+
 class Optimizer:
-    """Base class. A subclass gives defaults and update(parameter, gradient, state, group)."""
+    """Base class. A subclass gives defaults, init_state(parameter, group), the state of a parameter before its
+    first update, and update(parameter, gradient, state, group), which assigns to the state's tensors."""
 
     def __init__(self, params: Iterable[Any], defaults: dict) -> None:
         if isinstance(params, Tensor):
@@ -35,6 +52,7 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+        _alive.add(self)
 
     def add_param_group(self, param_group: dict) -> None:
         if not isinstance(param_group, dict):
@@ -74,12 +92,30 @@ class Optimizer:
                 for parameter in group["params"]:
                     gradient = parameter.grad
                     if gradient is not None:
-                        self.update(parameter, gradient, self.state.setdefault(parameter, {}), group)
+                        self.update(parameter, gradient, self._state_of(parameter, group), group)
         _core.mark()
         return loss
 
+    def _state_of(self, parameter: Tensor, group: dict) -> dict:
+        state = self.state.get(parameter)
+        if state is None:
+            state = self.state[parameter] = self.init_state(parameter, group)
+        return state
+
+    def init_state(self, parameter: Tensor, group: dict) -> dict:
+        return {}
+
     def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no update rule")
+
+
+def count_step(state: dict) -> Any:
+    """Counts one more step; the number (an int, or a tensor in programs) is what update rules take."""
+    if isinstance(state["step"], Tensor):
+        assign(state["step"], state["step"] + 1)
+    else:
+        state["step"] += 1
+    return state["step"]
 
     # ---- state ----
 

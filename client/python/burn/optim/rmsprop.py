@@ -6,7 +6,7 @@ from typing import Any, Iterable
 
 from .._creation import zeros_like
 from .._tensor import Tensor, assign
-from .optimizer import Optimizer, check
+from .optimizer import Optimizer, check, count_step
 
 
 class RMSprop(Optimizer):
@@ -21,25 +21,26 @@ class RMSprop(Optimizer):
         super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
                                       weight_decay=weight_decay, maximize=maximize))
 
+    def init_state(self, parameter: Tensor, group: dict) -> dict:
+        state = {"step": 0, "square_avg": zeros_like(parameter)}
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = zeros_like(parameter)
+        if group["centered"]:
+            state["grad_avg"] = zeros_like(parameter)
+        return state
+
     def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
-        if not state:
-            state["step"] = 0
-            state["square_avg"] = zeros_like(parameter)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = zeros_like(parameter)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(parameter)
-        state["step"] += 1
+        count_step(state)
         alpha = group["alpha"]
         if group["maximize"]:
             gradient = -gradient
         if group["weight_decay"] != 0:
             gradient = gradient + parameter * group["weight_decay"]
-        square = state["square_avg"] = state["square_avg"] * alpha + gradient * gradient * (1 - alpha)
+        square = assign(state["square_avg"], state["square_avg"] * alpha + gradient * gradient * (1 - alpha))
         if group["centered"]:
-            mean = state["grad_avg"] = state["grad_avg"] * alpha + gradient * (1 - alpha)
+            mean = assign(state["grad_avg"], state["grad_avg"] * alpha + gradient * (1 - alpha))
             square = square - mean * mean
         change = gradient / (square.sqrt() + group["eps"])
         if group["momentum"] > 0:
-            change = state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + change
+            change = assign(state["momentum_buffer"], state["momentum_buffer"] * group["momentum"] + change)
         assign(parameter, parameter - change * group["lr"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable
 
+from .. import _ops
 from .._tensor import Tensor, assign
 from .optimizer import Optimizer, check
 
@@ -20,16 +21,15 @@ class SGD(Optimizer):
                                       nesterov=nesterov, maximize=maximize))
 
     def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"] != 0:
-            gradient = gradient + parameter * group["weight_decay"]
-        if group["momentum"] != 0:
-            before = state.get("momentum_buffer")
-            if before is None:
-                buffer = gradient.clone()
-            else:
-                buffer = before * group["momentum"] + gradient * (1 - group["dampening"])
+        if group["momentum"] == 0:
+            assign(parameter, _ops.sgd_step(parameter, gradient, group["lr"], group["weight_decay"], group["maximize"]))
+            return
+        before = state.get("momentum_buffer")
+        new, buffer = _ops.sgd_momentum_step(parameter, gradient, before, group["lr"], group["momentum"],
+                                             group["dampening"], group["weight_decay"], group["nesterov"],
+                                             group["maximize"])
+        assign(parameter, new)
+        if before is None:
             state["momentum_buffer"] = buffer
-            gradient = gradient + buffer * group["momentum"] if group["nesterov"] else buffer
-        assign(parameter, parameter - gradient * group["lr"])
+        else:
+            assign(before, buffer)

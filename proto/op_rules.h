@@ -24,6 +24,7 @@ typedef enum burn_dtype_rule {
     BURN_DTYPE_RULE_MEAN,            /* attribute dtype; 0: first; a float; computes in it */
     BURN_DTYPE_RULE_I64,             /* gives int64; computes in first */
     BURN_DTYPE_RULE_ATTR,            /* attribute dtype; computes in first, if any */
+    BURN_DTYPE_RULE_ATTR_FLOAT,      /* likewise, a float */
 } burn_dtype_rule;
 
 typedef enum burn_shape_rule {

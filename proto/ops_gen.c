@@ -2,7 +2,7 @@
  * Made by proto/gen_ops.py from proto/ops.toml. */
 #include "proto/op_table.h"
 
-const uint32_t burn_op_table_revision = 0xc6f2ef3c;
+const uint32_t burn_op_table_revision = 0x26a43a5b;
 
 const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
     {.name = "free", .number = 1, .since = 1,
@@ -1089,7 +1089,7 @@ const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
      .flags = BURN_OP_INTERNAL | BURN_OP_NO_GRADIENT | BURN_OP_RANDOM | BURN_OP_CORE,
      .input_count = 0, .output_rule = BURN_OUTPUTS_FIXED, .output_count = 1, .output_if = -1,
      .input_optional = 0x0, .attr_count = 5,
-     .dtype_rule = BURN_DTYPE_RULE_ATTR, .shape_rule = BURN_SHAPE_RULE_SHAPE,
+     .dtype_rule = BURN_DTYPE_RULE_ATTR_FLOAT, .shape_rule = BURN_SHAPE_RULE_SHAPE,
      .attrs = {{"shape", BURN_ATTR_SIZES, false, 0},
                {"dtype", BURN_ATTR_DTYPE, false, 0},
                {"seed", BURN_ATTR_SIZE, false, 0},
@@ -1108,7 +1108,7 @@ const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
      .flags = BURN_OP_NO_GRADIENT | BURN_OP_RANDOM | BURN_OP_COMPOSITE,
      .input_count = 2, .output_rule = BURN_OUTPUTS_FIXED, .output_count = 1, .output_if = -1,
      .input_optional = 0x0, .attr_count = 4,
-     .dtype_rule = BURN_DTYPE_RULE_ATTR, .shape_rule = BURN_SHAPE_RULE_SHAPE,
+     .dtype_rule = BURN_DTYPE_RULE_ATTR_FLOAT, .shape_rule = BURN_SHAPE_RULE_SHAPE,
      .inputs = {"low", "high"},
      .input_roles = {BURN_INPUT_PARAM, BURN_INPUT_PARAM},
      .attrs = {{"shape", BURN_ATTR_SIZES, false, 0},
@@ -1119,7 +1119,7 @@ const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
      .flags = BURN_OP_NO_GRADIENT | BURN_OP_RANDOM | BURN_OP_COMPOSITE,
      .input_count = 2, .output_rule = BURN_OUTPUTS_FIXED, .output_count = 1, .output_if = -1,
      .input_optional = 0x0, .attr_count = 4,
-     .dtype_rule = BURN_DTYPE_RULE_ATTR, .shape_rule = BURN_SHAPE_RULE_SHAPE,
+     .dtype_rule = BURN_DTYPE_RULE_ATTR_FLOAT, .shape_rule = BURN_SHAPE_RULE_SHAPE,
      .inputs = {"mean", "std"},
      .input_roles = {BURN_INPUT_PARAM, BURN_INPUT_PARAM},
      .attrs = {{"shape", BURN_ATTR_SIZES, false, 0},

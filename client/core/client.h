@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The transport-free client: bytes in, bytes out. It speaks the protocol, mints ids, batches op
+ * records, counts credit and matches answers to requests. A transport (client/c, JavaScript)
+ * moves the bytes and decides when to wait.
+ * Owned by one thread at a time. Invariant: once the connection has failed, every call that needs
+ * it returns the same error, and nothing more is sent. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/error.h"
+#include "proto/message.h"
+#include "proto/ops.h"
+
+typedef struct bd_client bd_client;
+
+typedef enum bd_client_phase {
+    BD_CLIENT_PREFACE, /* our preface is in the output, the daemon's is awaited */
+    BD_CLIENT_HELLO,   /* WELCOME is awaited */
+    BD_CLIENT_OPEN,
+    BD_CLIENT_FAILED,
+} bd_client_phase;
+
+/* `device` may be NULL: the daemon's first. Preface and HELLO are in the output at once. */
+bd_client *bd_client_create(const char *library, const char *device);
+/* All tensors must be released before. */
+void bd_client_destroy(bd_client *client);
+
+bd_client_phase bd_client_get_phase(const bd_client *client);
+/* Why it failed, retained; NULL while it has not. */
+bd_error *bd_client_failure(const bd_client *client) BD_MUST_USE;
+/* The transport saw an error or the end of the stream: all pending requests end with it. */
+void bd_client_fail(bd_client *client, bd_error *own_error);
+
+/* What WELCOME said; texts are empty before. */
+typedef struct bd_client_facts {
+    uint64_t session, credit_bytes;
+    uint32_t batch_bytes_max, chunk_bytes_max;
+    char server[BURN_TEXT_BYTES_MAX + 1], device[BURN_TEXT_BYTES_MAX + 1];
+    char devices[1024]; /* one a line */
+} bd_client_facts;
+const bd_client_facts *bd_client_get_facts(const bd_client *client);
+
+/* ---- output -----------------------------------------------------------------------------------
+ * Bytes that may be sent now, control frames first; 0 if there are none or credit is lacking. */
+size_t bd_client_output(bd_client *client, const uint8_t **out_bytes);
+void bd_client_sent(bd_client *client, size_t size_bytes);
+/* Bytes of frames that wait for credit or for the socket. */
+size_t bd_client_backlog(const bd_client *client);
+/* Bytes of records not yet in a frame. */
+size_t bd_client_batched(const bd_client *client);
+/* Puts the records into a frame of the output. */
+void bd_client_flush(bd_client *client);
+uint64_t bd_client_bytes_sent(const bd_client *client);
+
+/* ---- input ---- */
+bd_error *bd_client_feed(bd_client *client, const uint8_t *bytes, size_t size_bytes) BD_MUST_USE;
+/* Place into which tensor bytes may be read directly; then feed what came after. */
+size_t bd_client_room(const bd_client *client, uint8_t **out_place);
+bd_error *bd_client_filled(bd_client *client, size_t size_bytes) BD_MUST_USE;
+
+/* ---- requests ---------------------------------------------------------------------------------
+ * The caller owns the struct until `done`, or until bd_client_forget. */
+typedef struct bd_pending {
+    struct bd_pending *next;
+    uint64_t request;
+    bool done;
+    bd_error *error;       /* owned by the caller when done */
+    uint8_t *place;        /* GET: where the bytes go */
+    size_t place_bytes;
+    size_t received_bytes;
+    char *report;          /* REPORT: JSON text, bd_free */
+    int64_t token;         /* PING */
+} bd_pending;
+
+void bd_client_get(bd_client *client, uint64_t id, uint8_t *place, size_t place_bytes,
+                   bd_pending *pending);
+void bd_client_sync(bd_client *client, bd_pending *pending);
+void bd_client_ping(bd_client *client, bd_pending *pending);
+/* type: BD_MESSAGE_STATS and the other requests that have no more fields. */
+void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending);
+void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
+                      const uint8_t *records, size_t records_bytes, bd_pending *pending);
+void bd_client_drop(bd_client *client, uint64_t program, bd_pending *pending);
+/* The caller no longer waits: tells the daemon and ignores the answer. */
+void bd_client_forget(bd_client *client, bd_pending *pending);
+
+/* ---- uploads ----
+ * bd_client_put copies small data into the output. Large data goes in chunks: the transport sends
+ * what bd_client_put_head wrote and then the chunk itself, with nothing in between; the backlog
+ * must be empty and the credit enough. */
+bool bd_client_put_fits(const bd_client *client, size_t size_bytes);
+void bd_client_put(bd_client *client, uint64_t id, const burn_tensor_type *type, const void *bytes,
+                   size_t size_bytes);
+/* 0: the credit does not suffice yet. */
+size_t bd_client_put_head(bd_client *client, uint64_t id, const burn_tensor_type *type,
+                          uint64_t offset, size_t chunk_bytes,
+                          uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX]);
+
+/* ---- records and ids ---- */
+uint64_t bd_client_mint(bd_client *client); /* one id, for an upload; ends the batch */
+/* Appends the record; record->first_output is filled in. Its number in the session is returned. */
+uint64_t bd_client_record(bd_client *client, burn_op_record *record);
+/* The tensor is no longer needed; records of frees are gathered. */
+void bd_client_free_id(bd_client *client, uint64_t id);
+void bd_client_mark(bd_client *client);
+uint64_t bd_client_op_count(const bd_client *client);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a client sends: frames, batches of records, requests, uploads. */
+#include <string.h>
+
+#include "client/core/client_state.h"
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+
+/* Small uploads are copied behind the other frames instead of going around them. */
+enum { PUT_COPY_BYTES_MAX = 64 * 1024 };
+
+static uint64_t frame_at(const uint8_t *bytes)
+{
+    bd_frame frame;
+    bd_error *error = bd_frame_decode(bytes, &frame);
+    BD_ASSERT(!error);
+    return bd_frame_bytes(&frame);
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------ */
+
+size_t bd_client_output(bd_client *client, const uint8_t **out_bytes)
+{
+    if (client->phase == BD_CLIENT_FAILED)
+        return 0;
+    size_t control_bytes = bd_fifo_count(&client->control);
+    client->output_is_control = control_bytes > 0 && client->frame_left_bytes == 0;
+    if (client->output_is_control) {
+        *out_bytes = client->control.bytes + client->control.head;
+        return control_bytes;
+    }
+    if (client->phase != BD_CLIENT_OPEN)
+        return 0;
+    *out_bytes = client->queue.bytes + client->queue.head;
+    return control_bytes > 0 ? client->frame_left_bytes : client->released_bytes;
+}
+
+void bd_client_sent(bd_client *client, size_t size_bytes)
+{
+    client->bytes_sent += size_bytes;
+    if (client->output_is_control) {
+        bd_fifo_consume(&client->control, size_bytes);
+        return;
+    }
+    client->released_bytes -= size_bytes;
+    while (size_bytes > 0) {
+        if (client->frame_left_bytes == 0)
+            client->frame_left_bytes = frame_at(client->queue.bytes + client->queue.head);
+        size_t step = size_bytes < client->frame_left_bytes ? size_bytes : client->frame_left_bytes;
+        client->frame_left_bytes -= step;
+        size_bytes -= step;
+        bd_fifo_consume(&client->queue, step);
+    }
+}
+
+size_t bd_client_backlog(const bd_client *client)
+{
+    return bd_fifo_count(&client->control) + bd_fifo_count(&client->queue);
+}
+
+uint64_t bd_client_bytes_sent(const bd_client *client)
+{
+    return client->bytes_sent;
+}
+
+void bd_client_release_credit(bd_client *client)
+{
+    const bd_fifo *queue = &client->queue;
+    while (client->released_bytes < bd_fifo_count(queue)) {
+        uint64_t bytes = frame_at(queue->bytes + queue->head + client->released_bytes);
+        if (bytes > client->credit_bytes)
+            return;
+        client->credit_bytes -= bytes;
+        client->released_bytes += bytes;
+    }
+}
+
+void bd_client_send_control(bd_client *client, const bd_message *message)
+{
+    size_t bytes = bd_message_encode(message, 0, NULL, 0);
+    uint8_t *room = bd_fifo_reserve(&client->control, bytes);
+    bd_message_encode(message, 0, room, bytes);
+    bd_fifo_commit(&client->control, bytes);
+}
+
+static void enqueue(bd_client *client, const bd_message *message, const void *payload,
+                    size_t payload_bytes)
+{
+    uint8_t *room =
+        bd_fifo_reserve(&client->queue, BD_MESSAGE_FRAME_BYTES_MAX + payload_bytes);
+    size_t head_bytes = bd_message_encode(message, payload_bytes, room, BD_MESSAGE_FRAME_BYTES_MAX);
+    BD_ASSERT(head_bytes <= BD_MESSAGE_FRAME_BYTES_MAX);
+    if (payload_bytes > 0)
+        memcpy(room + head_bytes, payload, payload_bytes);
+    bd_fifo_commit(&client->queue, head_bytes + payload_bytes);
+    bd_client_release_credit(client);
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+size_t bd_client_batched(const bd_client *client)
+{
+    return client->batch_bytes;
+}
+
+static void send_batch(bd_client *client)
+{
+    if (client->batch_bytes == 0)
+        return;
+    bd_message message = {.type = BD_MESSAGE_OPS,
+                          .ops = {.first_output = client->batch_first_output,
+                                  .first_op_index = client->batch_first_op}};
+    enqueue(client, &message, client->batch, client->batch_bytes);
+    client->batch_bytes = 0;
+}
+
+static uint64_t append(bd_client *client, burn_op_record *record)
+{
+    size_t bound = burn_record_bound(record);
+    BD_ASSERT(bound <= BURN_BATCH_BYTES_MAX);
+    if (client->batch_bytes + bound > BURN_BATCH_BYTES_MAX)
+        send_batch(client);
+    if (client->batch_bytes == 0) {
+        client->batch_first_output = client->next_id;
+        client->batch_first_op = client->op_count + 1;
+    }
+    record->first_output = client->next_id;
+    client->batch_bytes += burn_record_encode(record, client->batch + client->batch_bytes);
+    client->next_id += record->output_count;
+    client->op_count++;
+    if (client->batch_bytes >= BD_BATCH_FLUSH_BYTES)
+        send_batch(client);
+    return client->op_count;
+}
+
+static void append_frees(bd_client *client)
+{
+    const uint64_t *ids = client->frees.items;
+    size_t left = client->frees.count;
+    while (left > 0) {
+        burn_operand inputs[BD_FREE_BATCH_COUNT];
+        uint32_t count = left < BD_FREE_BATCH_COUNT ? (uint32_t)left : BD_FREE_BATCH_COUNT;
+        for (uint32_t i = 0; i < count; i++)
+            inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = ids[i]};
+        burn_op_record record = {.info = burn_op_lookup(BURN_OP_FREE), .input_count = count,
+                                 .inputs = inputs};
+        append(client, &record);
+        ids += count;
+        left -= count;
+    }
+    bd_vec_clear(&client->frees);
+}
+
+uint64_t bd_client_record(bd_client *client, burn_op_record *record)
+{
+    if (client->frees.count >= BD_FREE_BATCH_COUNT)
+        append_frees(client);
+    return append(client, record);
+}
+
+void bd_client_flush(bd_client *client)
+{
+    append_frees(client);
+    send_batch(client);
+}
+
+uint64_t bd_client_mint(bd_client *client)
+{
+    bd_client_flush(client);
+    return client->next_id++;
+}
+
+void bd_client_free_id(bd_client *client, uint64_t id)
+{
+    if (client->phase != BD_CLIENT_FAILED)
+        *bd_vec_push(&client->frees) = id;
+}
+
+void bd_client_mark(bd_client *client)
+{
+    append_frees(client);
+    burn_op_record record = {.info = burn_op_lookup(BURN_OP_MARK)};
+    append(client, &record);
+    send_batch(client);
+}
+
+uint64_t bd_client_op_count(const bd_client *client)
+{
+    return client->op_count;
+}
+
+/* ---- requests --------------------------------------------------------------------------------- */
+
+/* Begins the request; false if the connection has failed already and the request with it. */
+static bool begin(bd_client *client, bd_pending *pending)
+{
+    pending->request = client->next_request++;
+    pending->done = false;
+    pending->error = NULL;
+    pending->received_bytes = 0;
+    pending->report = NULL;
+    pending->next = NULL;
+    if (client->failure) {
+        pending->done = true;
+        pending->error = bd_error_retain(client->failure);
+        return false;
+    }
+    bd_pending **link = &client->pending;
+    while (*link)
+        link = &(*link)->next;
+    *link = pending;
+    bd_client_flush(client);
+    return true;
+}
+
+void bd_client_get(bd_client *client, uint64_t id, uint8_t *place, size_t place_bytes,
+                   bd_pending *pending)
+{
+    pending->place = place;
+    pending->place_bytes = place_bytes;
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_GET, .get = {.request = pending->request, .id = id}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_sync(bd_client *client, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_SYNC, .sync = {.request = pending->request}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_ping(bd_client *client, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    pending->token = (int64_t)pending->request;
+    bd_message message = {.type = BD_MESSAGE_PING, .ping = {.token = pending->token}};
+    bd_client_send_control(client, &message);
+}
+
+void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    /* Each of these messages is one request number: they share a layout. */
+    bd_message message = {.type = type, .stats = {.request = pending->request}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
+                      const uint8_t *records, size_t records_bytes, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_PROGRAM_DEFINE,
+                          .program_define = {.request = pending->request,
+                                             .program = program,
+                                             .name = bd_text_of(name),
+                                             .inputs = input_count,
+                                             .first_output = (uint64_t)input_count + 1}};
+    enqueue(client, &message, records, records_bytes);
+}
+
+void bd_client_drop(bd_client *client, uint64_t program, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_PROGRAM_DROP,
+                          .program_drop = {.request = pending->request, .program = program}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_forget(bd_client *client, bd_pending *pending)
+{
+    if (!pending->done && !client->failure) {
+        bd_message message = {.type = BD_MESSAGE_CANCEL, .cancel = {.request = pending->request}};
+        bd_client_send_control(client, &message);
+    }
+    for (bd_pending **link = &client->pending; *link; link = &(*link)->next)
+        if (*link == pending) {
+            *link = pending->next;
+            break;
+        }
+    if (client->target == pending) { /* the rest of a payload that is under way is dropped */
+        client->target = NULL;
+        bd_frame_parser_set_payload(&client->parser, NULL);
+    }
+}
+
+/* ---- uploads ---------------------------------------------------------------------------------- */
+
+static bd_message put_message(uint64_t id, const burn_tensor_type *type, uint64_t offset)
+{
+    if (offset > 0)
+        return (bd_message){.type = BD_MESSAGE_PUT_DATA, .put_data = {.id = id, .offset = offset}};
+    return (bd_message){.type = BD_MESSAGE_PUT_BEGIN,
+                        .put_begin = {.id = id, .dtype = type->dtype, .shape = type->shape}};
+}
+
+bool bd_client_put_fits(const bd_client *client, size_t size_bytes)
+{
+    (void)client;
+    return size_bytes <= PUT_COPY_BYTES_MAX;
+}
+
+void bd_client_put(bd_client *client, uint64_t id, const burn_tensor_type *type, const void *bytes,
+                   size_t size_bytes)
+{
+    BD_ASSERT(bd_client_put_fits(client, size_bytes));
+    bd_message message = put_message(id, type, 0);
+    enqueue(client, &message, bytes, size_bytes);
+}
+
+size_t bd_client_put_head(bd_client *client, uint64_t id, const burn_tensor_type *type,
+                          uint64_t offset, size_t chunk_bytes,
+                          uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX])
+{
+    BD_ASSERT(bd_client_backlog(client) == 0);
+    bd_message message = put_message(id, type, offset);
+    size_t head_bytes = bd_message_encode(&message, chunk_bytes, head, BD_MESSAGE_FRAME_BYTES_MAX);
+    BD_ASSERT(head_bytes <= BD_MESSAGE_FRAME_BYTES_MAX);
+    uint64_t frame_bytes = head_bytes + chunk_bytes;
+    if (client->phase != BD_CLIENT_OPEN || frame_bytes > client->credit_bytes)
+        return 0;
+    client->credit_bytes -= frame_bytes;
+    client->bytes_sent += frame_bytes;
+    return head_bytes;
+}

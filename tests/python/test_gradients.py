@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of every differentiable op against central finite differences, in float64."""
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import burn
+import burn.nn.functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "conformance"))
+from expressions import ROWS  # noqa: E402
+
+SMALL = {3: (2, 3, 4), 2: (3, 4), 1: (5,)}
+
+
+def shapes_of(row):
+    shape = next((s for s in row.shapes if s and 0 not in s and len(s) in (2, 3)), (3, 4))
+    return (2, 3, 4) if any(isinstance(k, str) and set(k) <= set("bmkn") for k, _ in row.inputs.values()) else \
+        SMALL.get(len(shape), (3, 4))
+
+
+def make(key, domain, shape, random):
+    if isinstance(key, tuple):
+        at = key
+    elif key.startswith("x"):
+        at = shape
+    elif key == "one":
+        at = shape[1:] if shape[0] % 2 else (1,) + shape[1:]
+    elif key == "row":
+        at = shape[-1:]
+    else:
+        sizes = {"b": 3, "m": shape[0], "k": shape[1], "n": shape[2]}
+        at = tuple(sizes[letter] for letter in key)
+    if isinstance(key, str) and key.endswith(":bool"):
+        return random.integers(0, 2, at).astype(bool)
+    if domain.startswith("<"):
+        return random.integers(0, int(domain[1:]), at)
+    if domain.startswith("perm"):
+        return np.stack([random.permutation(at[-1]) for _ in range(int(np.prod(at[:-1])))]).reshape(at)
+    if domain:
+        low, high = (float(part) for part in domain[1:-1].split(","))
+        return random.uniform(low, high, at)
+    return random.standard_normal(at)
+
+
+def flat(value):
+    return [part for item in value for part in flat(item)] if isinstance(value, (tuple, list)) else [value]
+
+
+def run(body, names):
+    import ast
+    tree = ast.parse("\n".join(part.strip() for part in body.split(";")))
+    last = tree.body.pop()
+    names = {"T": burn, "F": F, **names}
+    exec(compile(tree, "<row>", "exec"), names)
+    return [x for x in flat(eval(compile(ast.Expression(last.value), "<row>", "eval"), names))
+            if isinstance(x, burn.Tensor) and x.dtype.is_floating_point and x.requires_grad]
+
+
+def loss_of(outputs, weights):
+    total = None
+    for output, weight in zip(outputs, weights):
+        term = (output.to(burn.float64) * burn.tensor(weight)).sum()
+        total = term if total is None else total + term
+    return total
+
+
+ROWS_WITH_GRADIENT = [row for row in ROWS if row.gradient and "f" in row.dtypes and row.inputs]
+
+
+@pytest.mark.parametrize("row", ROWS_WITH_GRADIENT, ids=lambda row: row.name)
+def test_gradient_is_the_slope(row):
+    random = np.random.default_rng(len(row.name))
+    shape = shapes_of(row)
+    arrays = {name: make(key, domain, shape, random) for name, (key, domain) in row.inputs.items()}
+    leaves = {n: burn.tensor(a, requires_grad=a.dtype.kind == "f") for n, a in arrays.items()}
+    outputs = run(row.expression, leaves)
+    weights = [random.standard_normal(tuple(o.shape)) for o in outputs]
+    loss_of(outputs, weights).backward()
+
+    def value_at(name, index, shift):
+        moved = {n: a.copy() for n, a in arrays.items()}
+        moved[name].reshape(-1)[index] += shift
+        again = run(row.expression, {n: burn.tensor(a, requires_grad=a.dtype.kind == "f") for n, a in moved.items()})
+        return loss_of(again, weights).item()
+
+    for name, array in arrays.items():
+        if array.dtype.kind != "f" or leaves[name].grad is None:
+            continue
+        gradient = leaves[name].grad.numpy().reshape(-1)
+        step = 1e-3 if "float32" in row.expression else 1e-6
+        for index in random.permutation(array.size)[:6]:
+            slope = (value_at(name, index, step) - value_at(name, index, -step)) / (2 * step)
+            tolerance = 1e-2 if "float32" in row.expression else 2e-5
+            assert abs(slope - gradient[index]) <= tolerance * max(1.0, abs(slope), abs(gradient[index])), \
+                f"{name}[{index}]: slope {slope}, gradient {gradient[index]}"

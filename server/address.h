@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Addresses that burnd listens on, parsed from URLs. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "proto/base/error.h"
+
+typedef struct bd_address {
+    bool is_unix;
+    socklen_t size_bytes;
+    struct sockaddr_storage storage;
+    char path[128]; /* of a Unix socket */
+    uint64_t device, inode; /* of the socket file, once it is bound */
+} bd_address;
+
+/* unix:///path, or tcp://127.0.0.1:port?insecure, tcp://[::1]:port?insecure (port 0: any free one).
+ * Errors: INVALID with what would be right; DENIED for TCP beyond loopback or without ?insecure;
+ * UNSUPPORTED for tls, ws, wss. */
+bd_error *bd_address_parse(const char *url, bd_address *out) BD_MUST_USE;

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/connection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+#include "proto/base/log.h"
+#include "server/net.h"
+
+enum { READ_ROUNDS = 8, WRITE_ROUNDS = 8, LINGER_MS = 500 };
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+static void on_closed(uv_handle_t *handle);
+static void read_some(bd_connection *connection);
+static bd_error *take_bytes(bd_connection *connection, const uint8_t *bytes, size_t size);
+static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, size_t size,
+                              size_t *out_taken);
+static bd_error *take_message(bd_connection *connection);
+static void flush(bd_connection *connection);
+static void await(bd_connection *connection, int events);
+
+bd_error *bd_connection_open(bd_daemon *daemon, int fd)
+{
+    bd_connection opened = {.daemon = daemon, .fd = fd};
+    bd_error *error = bd_net_prepare(fd, &opened.is_unix);
+    if (!error && opened.is_unix)
+        error = bd_net_peer(fd, &opened.peer_uid, &opened.peer_pid);
+    if (error) {
+        close(fd);
+        return error;
+    }
+    bd_connection *connection = bd_alloc(sizeof *connection);
+    *connection = opened;
+    bd_frame_parser_init(&connection->parser, BURN_HELLO_BYTES_MAX, BURN_CHUNK_BYTES_MAX);
+    connection->opened_ms = connection->read_ms = bd_daemon_now_ms(daemon);
+    int status = uv_poll_init(&daemon->loop, &connection->poll, fd);
+    if (status != 0) {
+        close(fd);
+        bd_free(connection);
+        BD_FAIL(UNAVAILABLE, "cannot watch a connection: %s", uv_strerror(status));
+    }
+    connection->poll.data = connection;
+    connection->next = daemon->connections;
+    if (daemon->connections)
+        daemon->connections->previous = connection;
+    daemon->connections = connection;
+    daemon->connection_count++;
+    await(connection, UV_READABLE);
+    return NULL;
+}
+
+void bd_connection_touch(bd_connection *connection)
+{
+    if (connection->in_unflushed)
+        return;
+    connection->in_unflushed = true;
+    connection->next_unflushed = connection->daemon->unflushed;
+    connection->daemon->unflushed = connection;
+}
+
+void bd_connection_send_payload(bd_connection *connection, const bd_message *message,
+                                const void *payload, size_t payload_bytes)
+{
+    if (connection->state >= BD_CONNECTION_LINGERING)
+        return;
+    size_t capacity = BD_MESSAGE_FRAME_BYTES_MAX;
+    uint8_t *room = bd_outbox_room(&connection->outbox, capacity + payload_bytes);
+    size_t size = bd_message_encode(message, payload_bytes, room, capacity);
+    if (size > capacity) {
+        capacity = size;
+        room = bd_outbox_room(&connection->outbox, capacity + payload_bytes);
+        size = bd_message_encode(message, payload_bytes, room, capacity);
+    }
+    if (payload_bytes)
+        memcpy(room + size, payload, payload_bytes);
+    bd_outbox_commit(&connection->outbox, size + payload_bytes);
+    bd_connection_touch(connection);
+}
+
+void bd_connection_send(bd_connection *connection, const bd_message *message)
+{
+    bd_connection_send_payload(connection, message, NULL, 0);
+}
+
+void bd_connection_flush_all(bd_daemon *daemon)
+{
+    while (daemon->unflushed) {
+        bd_connection *connection = daemon->unflushed;
+        daemon->unflushed = connection->next_unflushed;
+        connection->in_unflushed = false;
+        flush(connection);
+    }
+}
+
+void bd_connection_fail(bd_connection *connection, bd_error *own_error)
+{
+    if (connection->state < BD_CONNECTION_LINGERING) {
+        bd_code code = bd_error_code(own_error);
+        if (code == BD_CODE_PROTOCOL)
+            connection->daemon->counters.protocol_errors++;
+        bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " code=%s reason=\"%.300s\"",
+               connection->session.number, bd_code_name(code), bd_error_text(own_error));
+        bd_session_close(connection);
+        bd_message message = {.type = BD_MESSAGE_ERROR,
+                              .error = {.code = (uint64_t)code,
+                                        .text = bd_text_of(bd_error_text(own_error)),
+                                        .retryable = bd_code_retryable(code)}};
+        if (connection->state != BD_CONNECTION_PREFACE)
+            bd_connection_send(connection, &message);
+        connection->state = BD_CONNECTION_LINGERING;
+        connection->lingering_ms = bd_daemon_now_ms(connection->daemon);
+        bd_connection_touch(connection);
+    }
+    bd_error_free(own_error);
+}
+
+void bd_connection_close(bd_connection *connection)
+{
+    if (connection->state == BD_CONNECTION_CLOSED)
+        return;
+    bd_session_close(connection);
+    connection->state = BD_CONNECTION_CLOSED;
+    bd_outbox_deinit(&connection->outbox);
+    uv_poll_stop(&connection->poll);
+    uv_close((uv_handle_t *)&connection->poll, on_closed);
+    close(connection->fd);
+    connection->fd = -1;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    bd_connection *connection = handle->data;
+    bd_daemon *daemon = connection->daemon;
+    if (connection->in_unflushed) {
+        bd_connection **link = &daemon->unflushed;
+        while (*link != connection)
+            link = &(*link)->next_unflushed;
+        *link = connection->next_unflushed;
+    }
+    if (connection->previous)
+        connection->previous->next = connection->next;
+    else
+        daemon->connections = connection->next;
+    if (connection->next)
+        connection->next->previous = connection->previous;
+    daemon->connection_count--;
+    bd_frame_parser_deinit(&connection->parser);
+    bd_free(connection);
+    bd_daemon_connection_closed(daemon);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static void await(bd_connection *connection, int events)
+{
+    if (connection->events == events)
+        return;
+    if (events & ~connection->events & UV_WRITABLE)
+        connection->written_ms = bd_daemon_now_ms(connection->daemon);
+    connection->events = events;
+    uv_poll_start(&connection->poll, events, on_poll);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    bd_connection *connection = poll->data;
+    bd_daemon *daemon = connection->daemon;
+    if (status < 0)
+        bd_connection_close(connection);
+    else if (events & UV_READABLE)
+        read_some(connection);
+    if (connection->state != BD_CONNECTION_CLOSED && (events & UV_WRITABLE))
+        bd_connection_touch(connection);
+    bd_connection_flush_all(daemon);
+}
+
+static void read_some(bd_connection *connection)
+{
+    bd_daemon *daemon = connection->daemon;
+    for (int round = 0; round < READ_ROUNDS && connection->state != BD_CONNECTION_CLOSED; round++) {
+        uint8_t *place = NULL;
+        size_t room = connection->state == BD_CONNECTION_OPEN
+                          ? bd_frame_parser_room(&connection->parser, &place)
+                          : 0;
+        struct iovec parts[2] = {{place, room}, {daemon->receive, sizeof daemon->receive}};
+        struct msghdr message = {.msg_iov = room ? parts : parts + 1, .msg_iovlen = room ? 2 : 1};
+        ssize_t got = recvmsg(connection->fd, &message, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+            return;
+        if (got <= 0) {
+            bd_connection_close(connection);
+            return;
+        }
+        size_t size = (size_t)got, direct = size < room ? size : room;
+        connection->read_ms = bd_daemon_now_ms(daemon);
+        connection->pings_unanswered = 0;
+        connection->bytes_in += size;
+        daemon->counters.bytes_in += size;
+        if (direct)
+            bd_frame_parser_filled(&connection->parser, direct);
+        bd_error *error = take_bytes(connection, daemon->receive, size - direct);
+        if (error)
+            bd_connection_fail(connection, error);
+        if (size < room + sizeof daemon->receive)
+            return;
+    }
+}
+
+static bd_error *take_bytes(bd_connection *connection, const uint8_t *bytes, size_t size)
+{
+    size_t offset = 0, taken;
+    if (connection->state == BD_CONNECTION_PREFACE) {
+        BD_TRY(take_preface(connection, bytes, size, &taken));
+        offset += taken;
+    }
+    while (connection->state == BD_CONNECTION_HELLO || connection->state == BD_CONNECTION_OPEN) {
+        bd_frame_event event;
+        BD_TRY(bd_frame_parser_feed(&connection->parser, bytes + offset, size - offset, &taken, &event));
+        offset += taken;
+        if (event == BD_FRAME_MORE)
+            break;
+        if (event == BD_FRAME_MESSAGE)
+            BD_TRY(take_message(connection));
+        else if (connection->parser.frame.payload_bytes)
+            BD_TRY(bd_session_payload_done(connection));
+    }
+    return NULL;
+}
+
+static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, size_t size,
+                              size_t *out_taken)
+{
+    size_t wanted = BURN_PREFACE_BYTES - connection->preface_bytes;
+    size_t count = size < wanted ? size : wanted;
+    memcpy(connection->preface + connection->preface_bytes, bytes, count);
+    connection->preface_bytes += count;
+    *out_taken = count;
+    if (!bd_preface_begins(connection->preface, connection->preface_bytes))
+        BD_FAIL(PROTOCOL, "the peer does not speak the burnd protocol");
+    if (connection->preface_bytes < BURN_PREFACE_BYTES)
+        return NULL;
+    bd_preface theirs, ours = {.version_min = BURN_PROTOCOL_VERSION, .version_max = BURN_PROTOCOL_VERSION};
+    BD_TRY(bd_preface_decode(connection->preface, &theirs));
+    bool common = theirs.version_min <= ours.version_max && theirs.version_max >= ours.version_min;
+    if (!common)
+        ours.status = BD_CODE_UNSUPPORTED;
+    bd_preface_encode(&ours, bd_outbox_room(&connection->outbox, BURN_PREFACE_BYTES));
+    bd_outbox_commit(&connection->outbox, BURN_PREFACE_BYTES);
+    bd_connection_touch(connection);
+    if (!common)
+        BD_FAIL(UNSUPPORTED, "the client speaks protocol versions %u to %u, this daemon %d",
+                theirs.version_min, theirs.version_max, BURN_PROTOCOL_VERSION);
+    connection->state = BD_CONNECTION_HELLO;
+    return NULL;
+}
+
+static bd_error *take_message(bd_connection *connection)
+{
+    const bd_frame *frame = &connection->parser.frame;
+    connection->daemon->counters.frames_in++;
+    if (!bd_message_lookup(frame->type) && (frame->flags & BURN_FRAME_IGNORABLE))
+        return NULL;
+    bd_message *message = &connection->message;
+    BD_TRY(bd_message_decode(frame, connection->parser.message, BD_MESSAGE_FROM_CLIENT, message));
+    if (connection->state == BD_CONNECTION_HELLO && message->type != BD_MESSAGE_HELLO)
+        BD_FAIL(PROTOCOL, "the first message must be HELLO, not %s", bd_message_lookup(frame->type)->name);
+    uint8_t *payload = NULL;
+    BD_TRY(bd_session_message(connection, message, frame, &payload));
+    bd_frame_parser_set_payload(&connection->parser, payload);
+    if (message->type == BD_MESSAGE_HELLO) {
+        connection->state = BD_CONNECTION_OPEN;
+        connection->parser.message_bytes_max = BURN_MESSAGE_BYTES_MAX;
+    }
+    return NULL;
+}
+
+/* ---- writing and deadlines ------------------------------------------------------------------------ */
+
+static void flush(bd_connection *connection)
+{
+    if (connection->state == BD_CONNECTION_CLOSED)
+        return;
+    for (int round = 0; round < WRITE_ROUNDS; round++) {
+        if (connection->state == BD_CONNECTION_OPEN)
+            bd_session_pump(connection);
+        size_t wanted = connection->outbox.bytes, written;
+        if (!wanted)
+            break;
+        bd_error *error = bd_outbox_write(&connection->outbox, connection->fd, &written);
+        if (error) {
+            bd_error_free(error); /* the peer hung up: nothing to tell and nobody to tell it to */
+            bd_connection_close(connection);
+            return;
+        }
+        connection->bytes_out += written;
+        connection->daemon->counters.bytes_out += written;
+        if (written)
+            connection->written_ms = bd_daemon_now_ms(connection->daemon);
+        if (written < wanted)
+            break;
+    }
+    if (connection->outbox.bytes > (uint64_t)connection->daemon->config->outbound) {
+        connection->daemon->counters.slow_closed++;
+        bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " reason=\"%zu bytes wait for it\"",
+               connection->session.number, connection->outbox.bytes);
+        bd_connection_close(connection);
+        return;
+    }
+    if (connection->state == BD_CONNECTION_LINGERING && !connection->outbox.bytes)
+        shutdown(connection->fd, SHUT_WR);
+    await(connection, UV_READABLE | (connection->outbox.bytes ? UV_WRITABLE : 0));
+}
+
+static void tick_open(bd_connection *connection, int64_t now_ms)
+{
+    const bd_session *session = &connection->session;
+    int64_t silence = now_ms - connection->read_ms;
+    if (!session->answers_pings || silence < (int64_t)session->idle_ms * (connection->pings_unanswered + 1))
+        return;
+    if (connection->pings_unanswered >= 2) {
+        connection->daemon->counters.idle_closed++;
+        bd_connection_fail(connection, BD_ERROR(DEADLINE, "no sign of life for %" PRId64 " ms", silence));
+        return;
+    }
+    connection->pings_unanswered++;
+    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_PING, .ping.token = now_ms});
+}
+
+void bd_connection_tick(bd_connection *connection, int64_t now_ms)
+{
+    const bd_config *config = connection->daemon->config;
+    switch (connection->state) {
+    case BD_CONNECTION_PREFACE:
+    case BD_CONNECTION_HELLO:
+        if (now_ms - connection->opened_ms > config->hello_timeout) {
+            connection->daemon->counters.late_hello++;
+            bd_connection_fail(connection, BD_ERROR(DEADLINE, "no HELLO within %" PRId64 " ms",
+                                                    config->hello_timeout));
+        }
+        break;
+    case BD_CONNECTION_OPEN:
+        tick_open(connection, now_ms);
+        break;
+    case BD_CONNECTION_LINGERING:
+        if (now_ms - connection->lingering_ms > LINGER_MS)
+            bd_connection_close(connection);
+        return;
+    case BD_CONNECTION_CLOSED:
+        return;
+    }
+    if ((connection->events & UV_WRITABLE) && now_ms - connection->written_ms > config->write_timeout) {
+        connection->daemon->counters.slow_closed++;
+        bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " reason=\"it does not read\"",
+               connection->session.number);
+        bd_connection_close(connection);
+    }
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One connection: socket, parser, outbox, deadlines. What its messages mean is the session's
+ * business (server/session.h), which lives within it: one connection, one session.
+ * Owned by the daemon; thread: loop. Invariant: after bd_connection_fail or _close no message is
+ * handled any more, and the memory goes when libuv has let go of the socket. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "proto/frame.h"
+#include "proto/message.h"
+#include "server/daemon.h"
+#include "server/outbox.h"
+#include "server/session.h"
+
+typedef enum bd_connection_state {
+    BD_CONNECTION_PREFACE,   /* no byte of the preface may be missing yet */
+    BD_CONNECTION_HELLO,     /* HELLO must come */
+    BD_CONNECTION_OPEN,
+    BD_CONNECTION_LINGERING, /* a last error goes out, what comes in is dropped */
+    BD_CONNECTION_CLOSED,
+} bd_connection_state;
+
+struct bd_connection {
+    bd_daemon *daemon;
+    bd_connection *next, *previous;
+    bd_connection *next_unflushed;
+    bd_connection_state state;
+    uv_poll_t poll;
+    int fd;
+    int events; /* that poll waits for */
+    bool is_unix, in_unflushed, in_read;
+    uid_t peer_uid;
+    pid_t peer_pid;
+    uint8_t preface[BURN_PREFACE_BYTES];
+    size_t preface_bytes;
+    bd_frame_parser parser;
+    bd_message message; /* of the frame whose payload comes in */
+    bd_outbox outbox;
+    int64_t opened_ms, read_ms, written_ms, lingering_ms;
+    int pings_unanswered;
+    uint64_t bytes_in, bytes_out;
+    bd_session session;
+};
+
+/* Takes fd over; on failure it is closed. */
+bd_error *bd_connection_open(bd_daemon *daemon, int fd) BD_MUST_USE;
+
+/* Queues a message; it goes out when the loop has nothing more to read. */
+void bd_connection_send(bd_connection *connection, const bd_message *message);
+/* The same with a payload that is copied. */
+void bd_connection_send_payload(bd_connection *connection, const bd_message *message,
+                                const void *payload, size_t payload_bytes);
+/* Marks it as having something to write. */
+void bd_connection_touch(bd_connection *connection);
+/* Writes what is queued by all that were touched. */
+void bd_connection_flush_all(bd_daemon *daemon);
+
+/* Frees the session's holdings, sends the error, then closes. Consumes the error. */
+void bd_connection_fail(bd_connection *connection, bd_error *own_error);
+/* Closes at once. */
+void bd_connection_close(bd_connection *connection);
+/* Deadlines; called about four times a second. */
+void bd_connection_tick(bd_connection *connection, int64_t now_ms);

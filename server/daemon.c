@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/daemon.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/log.h"
+#include "server/connection.h"
+#include "server/net.h"
+
+enum { TICK_MS = 250, DRAIN_TICK_MS = 50, DRAIN_QUIET_MS = 150, ACCEPTS_A_TURN = 64 };
+
+static bd_error *open_engine(bd_daemon *daemon);
+static bd_error *open_loop(bd_daemon *daemon);
+static bd_error *open_listeners(bd_daemon *daemon);
+static bd_error *open_listener(bd_daemon *daemon, const char *url);
+static void close_listeners(bd_daemon *daemon);
+static void await_listener(bd_listener *listener);
+static void on_wake(uv_async_t *wake);
+static void on_signal(uv_signal_t *handle, int number);
+static void on_tick(uv_timer_t *timer);
+static void start_tick(bd_daemon *daemon);
+static void stop(bd_daemon *daemon);
+
+int64_t bd_daemon_now_ms(bd_daemon *daemon)
+{
+    return (int64_t)uv_now(&daemon->loop) + 1; /* never 0, which stands for "not" */
+}
+
+bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **out)
+{
+    bd_daemon *daemon = bd_alloc_zeroed(sizeof *daemon);
+    daemon->config = config;
+    daemon->embedded = embedded_fd >= 0;
+    uint64_t files = bd_net_raise_file_limit();
+    daemon->connection_max = files > 2 * BD_DESCRIPTORS_RESERVED ? (size_t)files - BD_DESCRIPTORS_RESERVED
+                                                                 : BD_DESCRIPTORS_RESERVED;
+    bd_error *error = open_loop(daemon);
+    if (error) {
+        bd_free(daemon);
+        return error;
+    }
+    daemon->started_ms = bd_daemon_now_ms(daemon);
+    error = daemon->embedded ? NULL : open_listeners(daemon);
+    if (!error)
+        error = open_engine(daemon);
+    if (!error && daemon->embedded) {
+        error = bd_connection_open(daemon, embedded_fd);
+        start_tick(daemon);
+    }
+    if (error) {
+        bd_daemon_close(daemon);
+        return error;
+    }
+    *out = daemon;
+    return NULL;
+}
+
+/* ---- engine ---------------------------------------------------------------------------------------- */
+
+static void wake_loop(void *user)
+{
+    bd_daemon *daemon = user;
+    uv_async_send(&daemon->wake);
+}
+
+/* $XDG_CACHE_HOME/burnd, else ~/.cache/burnd; NULL: no cache. */
+static const char *cache_path(const bd_config *config, char *room, size_t room_bytes)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (strcmp(config->cache_dir, "none") == 0)
+        return NULL;
+    if (*config->cache_dir)
+        snprintf(room, room_bytes, "%s", config->cache_dir);
+    else if (base && *base == '/')
+        snprintf(room, room_bytes, "%s/burnd", base);
+    else if (home && *home == '/')
+        snprintf(room, room_bytes, "%s/.cache/burnd", home);
+    else
+        return NULL;
+    return room;
+}
+
+static bd_error *open_engine(bd_daemon *daemon)
+{
+    const bd_config *config = daemon->config;
+    char cache[4096];
+    bool any_target = strcmp(config->target, "auto") == 0;
+    bd_engine_options options = {
+        .driver = config->device,
+        .device = {.threads = (int)config->threads,
+                   .cache_path = cache_path(config, cache, sizeof cache),
+                   .cache_bytes_max = (uint64_t)config->cache_size,
+                   .compile_never = strcmp(config->compile, "never") == 0,
+                   .target = any_target ? getenv("BURN_CPU_TARGET") : config->target},
+        .fusion = strcmp(config->fusion, "on") == 0,
+        .memory_bytes_max = (uint64_t)config->memory,
+        .session_bytes_max = (uint64_t)config->session_memory,
+        .compile_threads = (int)config->compile_threads,
+        .wake = wake_loop,
+        .wake_user = daemon,
+    };
+    BD_TRY_NOTE(bd_engine_open(&options, &daemon->engine), "device %s", config->device);
+    bd_engine_describe(daemon->engine, &daemon->facts);
+    bd_log(BD_LOG_INFO, "engine", "open device=%s name=\"%s\" detail=\"%s\" threads=%d", config->device,
+           daemon->facts.name, daemon->facts.detail, daemon->facts.threads);
+    return NULL;
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    bd_daemon *daemon = wake->data;
+    for (bd_reply *reply; daemon->engine && (reply = bd_engine_next_reply(daemon->engine));) {
+        bd_connection *connection = bd_map_get(&daemon->sessions, reply->session);
+        if (connection)
+            bd_session_reply(connection, reply);
+        else
+            bd_reply_destroy(reply); /* the client is gone */
+    }
+    bd_connection_flush_all(daemon);
+}
+
+/* ---- loop, signals, timers ---------------------------------------------------------------------------- */
+
+static bd_error *open_loop(bd_daemon *daemon)
+{
+    int status = uv_loop_init(&daemon->loop);
+    if (status == 0)
+        status = uv_async_init(&daemon->loop, &daemon->wake, on_wake);
+    if (status != 0)
+        BD_FAIL(UNAVAILABLE, "cannot start the loop: %s", uv_strerror(status));
+    uv_timer_init(&daemon->loop, &daemon->tick);
+    uv_signal_init(&daemon->loop, &daemon->terminate);
+    uv_signal_init(&daemon->loop, &daemon->interrupt);
+    daemon->wake.data = daemon->tick.data = daemon->terminate.data = daemon->interrupt.data = daemon;
+    uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
+    uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
+    return NULL;
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    bd_log(BD_LOG_INFO, "daemon", "signal number=%d", number);
+    bd_daemon_drain(handle->data);
+    bd_connection_flush_all(handle->data);
+}
+
+static void start_tick(bd_daemon *daemon)
+{
+    uint64_t every = daemon->drain_started_ms ? DRAIN_TICK_MS : TICK_MS;
+    if (!uv_is_active((uv_handle_t *)&daemon->tick) || uv_timer_get_repeat(&daemon->tick) != every)
+        uv_timer_start(&daemon->tick, on_tick, every, every);
+}
+
+/* One connection while the daemon drains: it may finish what it asked for. */
+static void tick_draining(bd_connection *connection, int64_t now_ms)
+{
+    bool quiet = now_ms - connection->read_ms >= DRAIN_QUIET_MS &&
+                 now_ms - connection->daemon->drain_started_ms >= DRAIN_QUIET_MS;
+    bool late = now_ms - connection->daemon->drain_started_ms > connection->daemon->config->drain_timeout;
+    if (connection->state == BD_CONNECTION_LINGERING)
+        return;
+    if (late && bd_session_busy(&connection->session))
+        bd_connection_fail(connection, BD_ERROR(UNAVAILABLE, "the daemon shut down before it could answer"));
+    else if (late || (quiet && !bd_session_busy(&connection->session) && !connection->outbox.bytes))
+        bd_connection_close(connection);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    bd_daemon *daemon = timer->data;
+    int64_t now_ms = bd_daemon_now_ms(daemon);
+    for (bd_connection *connection = daemon->connections; connection; connection = connection->next) {
+        bd_connection_tick(connection, now_ms);
+        if (daemon->drain_started_ms && connection->state != BD_CONNECTION_CLOSED)
+            tick_draining(connection, now_ms);
+    }
+    bd_connection_flush_all(daemon);
+    bool paused = false;
+    for (int i = 0; i < daemon->listener_count; i++) {
+        await_listener(&daemon->listeners[i]);
+        paused |= daemon->listeners[i].paused;
+    }
+    if (!daemon->connections && !paused)
+        uv_timer_stop(timer);
+}
+
+void bd_daemon_drain(bd_daemon *daemon)
+{
+    if (daemon->drain_started_ms) {
+        stop(daemon);
+        return;
+    }
+    daemon->drain_started_ms = bd_daemon_now_ms(daemon);
+    bd_log(BD_LOG_INFO, "daemon", "draining connections=%zu", daemon->connection_count);
+    close_listeners(daemon);
+    for (bd_connection *connection = daemon->connections; connection; connection = connection->next) {
+        if (connection->state == BD_CONNECTION_OPEN)
+            bd_connection_send(connection,
+                               &(bd_message){.type = BD_MESSAGE_GOAWAY,
+                                             .goaway = {.code = BD_CODE_OK,
+                                                        .text = bd_text_of("the daemon shuts down")}});
+    }
+    if (daemon->connections)
+        start_tick(daemon);
+    else
+        stop(daemon);
+}
+
+static void stop(bd_daemon *daemon)
+{
+    daemon->stopping = true;
+    uv_stop(&daemon->loop);
+}
+
+void bd_daemon_connection_closed(bd_daemon *daemon)
+{
+    if (!daemon->connections && (daemon->embedded || daemon->drain_started_ms))
+        stop(daemon);
+}
+
+void bd_daemon_run(bd_daemon *daemon)
+{
+    if (!daemon->stopping)
+        uv_run(&daemon->loop, UV_RUN_DEFAULT);
+}
+
+/* ---- listeners ------------------------------------------------------------------------------------------ */
+
+static void on_incoming(uv_poll_t *poll, int status, int events)
+{
+    bd_listener *listener = poll->data;
+    bd_daemon *daemon = listener->daemon;
+    (void)status;
+    (void)events;
+    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+        int fd;
+        bd_accept got = daemon->connection_count >= daemon->connection_max ? BD_ACCEPT_EXHAUSTED
+                                                                           : bd_net_accept(listener->fd, &fd);
+        if (got == BD_ACCEPT_NONE)
+            return;
+        if (got == BD_ACCEPT_EXHAUSTED) {
+            bd_log(BD_LOG_WARN, "daemon", "no descriptors left, not accepting connections=%zu url=\"%s\"",
+                   daemon->connection_count, listener->url);
+            uv_poll_stop(&listener->poll);
+            listener->paused = true;
+            start_tick(daemon);
+            return;
+        }
+        daemon->counters.accepted++;
+        bd_error *error = bd_connection_open(daemon, fd);
+        if (error) {
+            daemon->counters.refused++;
+            bd_log(BD_LOG_WARN, "daemon", "refused reason=\"%s\"", bd_error_text(error));
+            bd_error_free(error);
+        }
+        start_tick(daemon);
+    }
+}
+
+/* Watches a listener, unless it is paused and there still is no descriptor to give. */
+static void await_listener(bd_listener *listener)
+{
+    bd_daemon *daemon = listener->daemon;
+    if (listener->fd < 0 || !listener->paused || daemon->connection_count >= daemon->connection_max)
+        return;
+    int probe = dup(listener->fd);
+    if (probe < 0)
+        return;
+    close(probe);
+    listener->paused = false;
+    uv_poll_start(&listener->poll, UV_READABLE, on_incoming);
+}
+
+static bd_error *open_listener(bd_daemon *daemon, const char *url)
+{
+    if (daemon->listener_count == BD_LISTENERS_MAX)
+        BD_FAIL(LIMIT, "more than %d addresses to listen on", BD_LISTENERS_MAX);
+    bd_listener *listener = &daemon->listeners[daemon->listener_count];
+    listener->fd = -1;
+    BD_TRY(bd_net_listen(url, &listener->fd, &listener->address));
+    int status = uv_poll_init(&daemon->loop, &listener->poll, listener->fd);
+    if (status != 0) {
+        bd_net_close_listener(listener->fd, &listener->address);
+        BD_FAIL(UNAVAILABLE, "%.128s: cannot watch the socket: %s", url, uv_strerror(status));
+    }
+    daemon->listener_count++;
+    listener->daemon = daemon;
+    listener->poll.data = listener;
+    bd_net_url(listener->fd, &listener->address, listener->url, sizeof listener->url);
+    uv_poll_start(&listener->poll, UV_READABLE, on_incoming);
+    bd_log(BD_LOG_INFO, "daemon", "listening url=\"%s\"", listener->url);
+    return NULL;
+}
+
+static bd_error *open_listeners(bd_daemon *daemon)
+{
+    const bd_text_list *urls = &daemon->config->listen;
+    for (size_t i = 0; i < urls->count; i++)
+        BD_TRY(open_listener(daemon, urls->items[i]));
+    if (urls->count)
+        return NULL;
+    char url[160];
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (runtime && *runtime == '/')
+        snprintf(url, sizeof url, "unix://%s/burnd.sock", runtime);
+    else
+        snprintf(url, sizeof url, "unix:///run/burnd/burnd.sock");
+    return open_listener(daemon, url);
+}
+
+static void close_listeners(bd_daemon *daemon)
+{
+    for (int i = 0; i < daemon->listener_count; i++) {
+        bd_listener *listener = &daemon->listeners[i];
+        if (listener->fd < 0)
+            continue;
+        uv_poll_stop(&listener->poll);
+        uv_close((uv_handle_t *)&listener->poll, NULL);
+        bd_net_close_listener(listener->fd, &listener->address);
+        listener->fd = -1;
+        listener->paused = false;
+    }
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------- */
+
+void bd_daemon_close(bd_daemon *daemon)
+{
+    if (!daemon)
+        return;
+    close_listeners(daemon);
+    for (bd_connection *connection = daemon->connections; connection; connection = connection->next)
+        bd_connection_close(connection);
+    if (daemon->engine) {
+        for (bd_reply *reply; (reply = bd_engine_next_reply(daemon->engine));)
+            bd_reply_destroy(reply);
+        bd_engine_close(daemon->engine);
+        daemon->engine = NULL;
+    }
+    uv_close((uv_handle_t *)&daemon->wake, NULL);
+    uv_close((uv_handle_t *)&daemon->tick, NULL);
+    uv_close((uv_handle_t *)&daemon->terminate, NULL);
+    uv_close((uv_handle_t *)&daemon->interrupt, NULL);
+    uv_run(&daemon->loop, UV_RUN_DEFAULT);
+    if (uv_loop_close(&daemon->loop) != 0)
+        bd_log(BD_LOG_ERROR, "daemon", "handles are left in the loop");
+    bd_map_deinit(&daemon->sessions);
+    bd_log(BD_LOG_INFO, "daemon", "stopped");
+    bd_free(daemon);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The daemon: the loop with its listeners, connections and timers, and the engine below it.
+ * Owner: main. Thread: loop; the engine reaches it only by the wake function. Everything in
+ * server/ hangs on this struct, so that nothing is global. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "engine/engine.h"
+#include "proto/base/map.h"
+#include "server/address.h"
+#include "server/config.h"
+
+typedef struct bd_connection bd_connection;
+typedef struct bd_daemon bd_daemon;
+
+enum { BD_RECEIVE_BYTES = 256 * 1024, BD_LISTENERS_MAX = 16, BD_DESCRIPTORS_RESERVED = 32 };
+
+typedef struct bd_listener {
+    bd_daemon *daemon;
+    uv_poll_t poll;
+    int fd; /* -1: not open */
+    bool paused; /* no descriptors are left; the tick tries again */
+    bd_address address;
+    char url[160];
+} bd_listener;
+
+/* What happened since the start, for burnctl stats. */
+typedef struct bd_daemon_counters {
+    uint64_t accepted, refused, sessions, protocol_errors, slow_closed, idle_closed, late_hello;
+    uint64_t bytes_in, bytes_out, frames_in;
+} bd_daemon_counters;
+
+struct bd_daemon {
+    const bd_config *config;
+    bd_engine *engine;
+    bd_device_facts facts;
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_timer_t tick; /* runs while there are connections */
+    uv_signal_t terminate, interrupt;
+    bd_listener listeners[BD_LISTENERS_MAX];
+    int listener_count;
+    bd_connection *connections; /* all, linked */
+    size_t connection_count;
+    size_t connection_max; /* what the limit of open files leaves */
+    bd_connection *unflushed; /* those with new outbound bytes, linked */
+    bd_map sessions;          /* number → connection */
+    uint64_t next_session;
+    bd_daemon_counters counters;
+    int64_t started_ms;
+    int64_t drain_started_ms; /* 0: not draining */
+    bool embedded;            /* serves one inherited connection and ends with it */
+    bool stopping;            /* the loop is being left */
+    uint8_t receive[BD_RECEIVE_BYTES];
+};
+
+/* Opens the engine and the listeners; embedded_fd >= 0 serves that descriptor instead.
+ * On failure nothing is left. */
+bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **out) BD_MUST_USE;
+/* Runs until a signal, SHUTDOWN or, embedded, the end of the connection has drained it. */
+void bd_daemon_run(bd_daemon *daemon);
+void bd_daemon_close(bd_daemon *daemon);
+
+/* Says GOAWAY, takes no one new, and ends when the requests in flight are answered or late. A
+ * second call ends at once. */
+void bd_daemon_drain(bd_daemon *daemon);
+/* A connection is gone: the drain, or an embedded daemon, may be over. */
+void bd_daemon_connection_closed(bd_daemon *daemon);
+/* Milliseconds of the loop's monotonic clock. */
+int64_t bd_daemon_now_ms(bd_daemon *daemon);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * burnd: reads its configuration, opens the daemon, runs it. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/base/log.h"
+#include "server/daemon.h"
+#include "server/options.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFIG = 78 };
+
+static const char system_folder[] = "/etc/burnd";
+
+extern char **environ;
+
+static int complain(bd_error *own_error, int status)
+{
+    fprintf(stderr, "burnd: %s\n", bd_error_text(own_error));
+    bd_error_free(own_error);
+    return status;
+}
+
+static bd_error *read_configuration(const bd_options *options, bd_config *config)
+{
+    if (options->config_file)
+        BD_TRY(bd_config_read_file(config, options->config_file));
+    else
+        BD_TRY(bd_config_read_folder(config, system_folder));
+    return bd_config_read_environment(config, environ);
+}
+
+static void set_log_level(const bd_config *config)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    for (int level = BD_LOG_ERROR; level <= BD_LOG_DEBUG; level++) {
+        if (strcmp(config->log_level, names[level]) == 0)
+            bd_log_set_level((bd_log_level)level);
+    }
+}
+
+static int check(const bd_config *config)
+{
+    for (size_t i = 0; i < config->listen.count; i++) {
+        bd_address address;
+        bd_error *error = bd_address_parse(config->listen.items[i], &address);
+        if (error)
+            return complain(error, EXIT_FAILED);
+    }
+    printf("the configuration is right\n");
+    return EXIT_OK;
+}
+
+static int run(const bd_config *config, int embedded_fd)
+{
+    bd_daemon *daemon;
+    signal(SIGPIPE, SIG_IGN);
+    bd_error *error = bd_daemon_open(config, embedded_fd, &daemon);
+    if (error) {
+        bd_code code = bd_error_code(error);
+        return complain(error, code == BD_CODE_INVALID || code == BD_CODE_UNSUPPORTED ? EXIT_CONFIG : EXIT_FAILED);
+    }
+    bd_daemon_run(daemon);
+    bd_daemon_close(daemon);
+    return EXIT_OK;
+}
+
+static int obey(const bd_options *options, bd_config *config)
+{
+    if (options->command == BD_COMMAND_HELP) {
+        bd_options_print_help();
+        return EXIT_OK;
+    }
+    if (options->command == BD_COMMAND_VERSION) {
+        printf("burnd %s\n", BURN_VERSION);
+        return EXIT_OK;
+    }
+    bd_error *error = read_configuration(options, config);
+    if (error)
+        return complain(error, options->command == BD_COMMAND_CHECK_CONFIG ? EXIT_FAILED : EXIT_CONFIG);
+    set_log_level(config);
+    if (options->command == BD_COMMAND_CHECK_CONFIG)
+        return check(config);
+    if (options->command == BD_COMMAND_PRINT_CONFIG) {
+        bd_config_print(config, stdout);
+        return EXIT_OK;
+    }
+    return run(config, options->embedded_fd);
+}
+
+int main(int argument_count, char **arguments)
+{
+    bd_config config;
+    bd_options options;
+    bd_config_init(&config);
+    bd_error *error = bd_options_parse(&options, &config, argument_count, arguments);
+    int status = error ? complain(error, EXIT_USAGE) : obey(&options, &config);
+    bd_config_deinit(&config);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/outbox.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+
+enum { BLOCK_BYTES = 4096, GATHER_MAX = 64 };
+
+static bd_out_segment *at(bd_outbox *outbox, size_t index)
+{
+    return &outbox->segments[(outbox->first + index) & (outbox->capacity - 1)];
+}
+
+static bd_out_segment *push(bd_outbox *outbox)
+{
+    if (outbox->count == outbox->capacity) {
+        size_t capacity = outbox->capacity ? outbox->capacity * 2 : 4;
+        bd_out_segment *segments = bd_alloc(capacity * sizeof *segments);
+        for (size_t i = 0; i < outbox->count; i++)
+            segments[i] = *at(outbox, i);
+        bd_free(outbox->segments);
+        outbox->segments = segments;
+        outbox->capacity = capacity;
+        outbox->first = 0;
+    }
+    bd_out_segment *segment = at(outbox, outbox->count++);
+    memset(segment, 0, sizeof *segment);
+    return segment;
+}
+
+static void pop(bd_outbox *outbox)
+{
+    bd_out_segment *segment = at(outbox, 0);
+    if (segment->release)
+        segment->release(segment->owner);
+    if (segment->block && segment->capacity_bytes == BLOCK_BYTES && !outbox->spare)
+        outbox->spare = segment->block;
+    else
+        bd_free(segment->block);
+    outbox->first = (outbox->first + 1) & (outbox->capacity - 1);
+    outbox->count--;
+}
+
+void bd_outbox_deinit(bd_outbox *outbox)
+{
+    while (outbox->count)
+        pop(outbox);
+    bd_free(outbox->segments);
+    bd_free(outbox->spare);
+    *outbox = (bd_outbox){0};
+}
+
+uint8_t *bd_outbox_room(bd_outbox *outbox, size_t size_bytes)
+{
+    if (outbox->count) {
+        bd_out_segment *last = at(outbox, outbox->count - 1);
+        size_t used = last->block ? (size_t)(last->bytes - last->block) + last->size_bytes : 0;
+        if (last->block && last->capacity_bytes - used >= size_bytes)
+            return last->block + used;
+    }
+    bd_out_segment *segment = push(outbox);
+    segment->capacity_bytes = size_bytes > BLOCK_BYTES ? size_bytes : BLOCK_BYTES;
+    if (segment->capacity_bytes == BLOCK_BYTES && outbox->spare) {
+        segment->block = outbox->spare;
+        outbox->spare = NULL;
+    } else {
+        segment->block = bd_alloc(segment->capacity_bytes);
+    }
+    segment->bytes = segment->block;
+    return segment->block;
+}
+
+void bd_outbox_commit(bd_outbox *outbox, size_t size_bytes)
+{
+    BD_ASSERT(outbox->count > 0);
+    bd_out_segment *last = at(outbox, outbox->count - 1);
+    last->size_bytes += size_bytes;
+    outbox->bytes += size_bytes;
+}
+
+void bd_outbox_borrow(bd_outbox *outbox, const uint8_t *bytes, size_t size_bytes,
+                      void (*release)(void *owner), void *owner)
+{
+    bd_out_segment *segment = push(outbox);
+    segment->bytes = bytes;
+    segment->size_bytes = size_bytes;
+    segment->release = release;
+    segment->owner = owner;
+    outbox->bytes += size_bytes;
+}
+
+static void advance(bd_outbox *outbox, size_t written)
+{
+    outbox->bytes -= written;
+    while (outbox->count) {
+        bd_out_segment *segment = at(outbox, 0);
+        size_t part = written < segment->size_bytes ? written : segment->size_bytes;
+        segment->bytes += part;
+        segment->size_bytes -= part;
+        written -= part;
+        if (segment->size_bytes)
+            break;
+        pop(outbox);
+    }
+}
+
+bd_error *bd_outbox_write(bd_outbox *outbox, int fd, size_t *out_written)
+{
+    size_t total = 0;
+    while (outbox->bytes) {
+        struct iovec parts[GATHER_MAX];
+        size_t count = 0, wanted = 0;
+        for (; count < GATHER_MAX && count < outbox->count; count++) {
+            bd_out_segment *segment = at(outbox, count);
+            parts[count].iov_base = (void *)(uintptr_t)segment->bytes;
+            parts[count].iov_len = segment->size_bytes;
+            wanted += segment->size_bytes;
+        }
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+        ssize_t written = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (written < 0)
+            BD_FAIL(UNAVAILABLE, "the peer is gone: %s", strerror(errno));
+        advance(outbox, (size_t)written);
+        total += (size_t)written;
+        if ((size_t)written < wanted)
+            break;
+    }
+    *out_written = total;
+    return NULL;
+}

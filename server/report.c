@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/report.h"
+
+#include "proto/base/alloc.h"
+#include "server/connection.h"
+#include "server/json.h"
+
+static void report_traffic(bd_daemon *daemon, bd_json *json)
+{
+    const bd_daemon_counters *counters = &daemon->counters;
+    bd_json_begin_object(json, "connections");
+    bd_json_uint(json, "open", daemon->connection_count);
+    bd_json_uint(json, "accepted", counters->accepted);
+    bd_json_uint(json, "refused", counters->refused);
+    bd_json_uint(json, "protocol_errors", counters->protocol_errors);
+    bd_json_uint(json, "slow_closed", counters->slow_closed);
+    bd_json_uint(json, "idle_closed", counters->idle_closed);
+    bd_json_uint(json, "late_hello", counters->late_hello);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "traffic");
+    bd_json_uint(json, "bytes_in", counters->bytes_in);
+    bd_json_uint(json, "bytes_out", counters->bytes_out);
+    bd_json_uint(json, "frames_in", counters->frames_in);
+    bd_json_end_object(json);
+}
+
+static void report_stats(bd_daemon *daemon, bd_json *json)
+{
+    bd_engine_stats stats;
+    bd_engine_get_stats(daemon->engine, &stats);
+    bd_json_begin_object(json, NULL);
+    bd_json_text(json, "version", BURN_VERSION);
+    bd_json_uint(json, "uptime_seconds",
+                 (uint64_t)(bd_daemon_now_ms(daemon) - daemon->started_ms) / 1000);
+    bd_json_begin_object(json, "kernels");
+    bd_json_uint(json, "compiles", stats.compiles);
+    bd_json_uint(json, "cache_hits", stats.cache_hits);
+    bd_json_uint(json, "code_bytes", stats.code_bytes);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "plans");
+    bd_json_uint(json, "analyses", stats.analyses);
+    bd_json_uint(json, "replays", stats.replays);
+    bd_json_uint(json, "launches", stats.launches);
+    bd_json_uint(json, "fallbacks", stats.fallbacks);
+    bd_json_uint(json, "known", stats.known_plans);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "stream");
+    bd_json_uint(json, "ops", stats.ops);
+    bd_json_uint(json, "cuts", stats.cuts);
+    bd_json_uint(json, "tensors", stats.tensors);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "memory");
+    bd_json_uint(json, "device_bytes", stats.device_bytes);
+    bd_json_uint(json, "pool_bytes", stats.pool_bytes);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "sessions");
+    bd_json_uint(json, "open", daemon->sessions.count);
+    bd_json_uint(json, "total", daemon->counters.sessions);
+    bd_json_end_object(json);
+    report_traffic(daemon, json);
+    bd_json_end_object(json);
+}
+
+static void report_devices(bd_daemon *daemon, bd_json *json)
+{
+    bd_json_begin_array(json, NULL);
+    for (int i = 0; i < bd_driver_count(); i++) {
+        const bd_driver *driver = bd_driver_at(i);
+        char reason[128] = "";
+        bool in_use = driver == bd_driver_find(daemon->config->device);
+        bd_json_begin_object(json, NULL);
+        bd_json_text(json, "device", driver->name);
+        bd_json_bool(json, "in_use", in_use);
+        bd_json_bool(json, "available", driver->probe(reason, sizeof reason));
+        if (in_use) {
+            bd_json_text(json, "name", daemon->facts.name);
+            bd_json_text(json, "detail", daemon->facts.detail);
+            bd_json_uint(json, "memory_bytes", daemon->facts.memory_bytes);
+            bd_json_uint(json, "threads", (uint64_t)daemon->facts.threads);
+        } else if (*reason) {
+            bd_json_text(json, "reason", reason);
+        }
+        bd_json_end_object(json);
+    }
+    bd_json_end_array(json);
+}
+
+static void report_sessions(bd_daemon *daemon, bd_json *json)
+{
+    bd_json_begin_array(json, NULL);
+    for (bd_connection *connection = daemon->connections; connection; connection = connection->next) {
+        const bd_session *session = &connection->session;
+        uint64_t bytes = 0, tensors = 0, ops = 0;
+        if (connection->state != BD_CONNECTION_OPEN || !session->number)
+            continue;
+        bd_json_begin_object(json, NULL);
+        bd_json_uint(json, "session", session->number);
+        bd_json_text(json, "client", session->client);
+        bd_json_uint(json, "uid", connection->peer_uid);
+        bd_json_uint(json, "pid", (uint64_t)connection->peer_pid);
+        bd_json_text(json, "transport", connection->is_unix ? "unix" : "tcp");
+        bd_json_uint(json, "seconds",
+                     (uint64_t)(bd_daemon_now_ms(daemon) - session->opened_ms) / 1000);
+        if (bd_engine_session_stats(daemon->engine, session->number, &bytes, &tensors, &ops)) {
+            bd_json_uint(json, "device_bytes", bytes);
+            bd_json_uint(json, "tensors", tensors);
+            bd_json_uint(json, "ops", ops);
+        }
+        bd_json_uint(json, "requests", session->requests.count);
+        bd_json_uint(json, "uploads", session->uploads.count);
+        bd_json_uint(json, "bytes_in", connection->bytes_in);
+        bd_json_uint(json, "bytes_out", connection->bytes_out);
+        bd_json_end_object(json);
+    }
+    bd_json_end_array(json);
+}
+
+static void report_kernels(bd_daemon *daemon, bd_json *json)
+{
+    char *kernels = bd_engine_kernels_json(daemon->engine);
+    bd_json_raw(json, NULL, kernels);
+    bd_free(kernels);
+}
+
+static void report_config(bd_daemon *daemon, bd_json *json)
+{
+    const char *key;
+    char *text;
+    bd_json_begin_object(json, NULL);
+    for (int i = 0; bd_config_at(daemon->config, i, &key, &text); i++) {
+        bd_json_text(json, key, text);
+        bd_free(text);
+    }
+    bd_json_end_object(json);
+}
+
+char *bd_report(bd_daemon *daemon, bd_message_type type, size_t *out_bytes)
+{
+    bd_json json = {0};
+    if (type == BD_MESSAGE_STATS)
+        report_stats(daemon, &json);
+    else if (type == BD_MESSAGE_DEVICES)
+        report_devices(daemon, &json);
+    else if (type == BD_MESSAGE_SESSIONS)
+        report_sessions(daemon, &json);
+    else if (type == BD_MESSAGE_KERNELS)
+        report_kernels(daemon, &json);
+    else
+        report_config(daemon, &json);
+    return bd_json_take(&json, out_bytes);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/session.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/log.h"
+#include "proto/ops.h"
+#include "server/connection.h"
+#include "server/report.h"
+#include "server/transfer.h"
+
+enum { IDLE_MS_MIN = 1000 };
+
+static bd_error *spend(bd_session *session, const bd_frame *frame);
+static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello);
+static bd_error *dispatch(bd_connection *connection, const bd_message *message, const bd_frame *frame,
+                          uint8_t **out_payload);
+static void ask(bd_connection *connection, bd_request *own_request, const bd_frame *frame);
+static void cancel(bd_connection *connection, uint64_t request);
+
+static void post(bd_connection *connection, bd_request *own_request)
+{
+    bd_engine_post(connection->daemon->engine, own_request);
+}
+
+void bd_session_answer_error(bd_connection *connection, uint64_t request, const bd_error *error)
+{
+    bd_code code = bd_error_code(error);
+    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_ERROR,
+                                                 .error = {.request = request,
+                                                           .code = (uint64_t)code,
+                                                           .text = bd_text_of(bd_error_text(error)),
+                                                           .op_index = bd_error_op_index(error),
+                                                           .retryable = bd_code_retryable(code)}});
+}
+
+void bd_session_answer_failure(bd_connection *connection, uint64_t request, bd_error *own_error)
+{
+    bd_session_answer_error(connection, request, own_error);
+    bd_error_free(own_error);
+}
+
+void bd_session_return_credit(bd_connection *connection, uint64_t bytes)
+{
+    bd_session *session = &connection->session;
+    session->returned_bytes += bytes;
+    if (session->returned_bytes < (uint64_t)connection->daemon->config->credit / 4)
+        return;
+    session->credit_bytes += session->returned_bytes;
+    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_CREDIT,
+                                                 .credit.bytes = session->returned_bytes});
+    session->returned_bytes = 0;
+}
+
+bd_error *bd_session_message(bd_connection *connection, const bd_message *message,
+                             const bd_frame *frame, uint8_t **out_payload)
+{
+    bd_session *session = &connection->session;
+    if (bd_message_lookup(message->type)->spends_credit)
+        BD_TRY(spend(session, frame));
+    session->frame_cost = bd_frame_cost(frame);
+    return dispatch(connection, message, frame, out_payload);
+}
+
+static bd_error *spend(bd_session *session, const bd_frame *frame)
+{
+    uint64_t cost = bd_frame_cost(frame);
+    if (cost > session->credit_bytes)
+        BD_FAIL(PROTOCOL, "credit overrun: a frame costs %" PRIu64 ", %" PRIu64 " are left", cost,
+                session->credit_bytes);
+    session->credit_bytes -= cost;
+    return NULL;
+}
+
+static void report(bd_connection *connection, uint64_t request, bd_message_type type)
+{
+    size_t size;
+    char *text = bd_report(connection->daemon, type, &size);
+    if (size > BURN_REPORT_BYTES_MAX) {
+        bd_session_answer_failure(connection, request,
+                                  BD_ERROR(LIMIT, "the report has %zu bytes, %d are the limit", size,
+                                           BURN_REPORT_BYTES_MAX));
+    } else {
+        bd_message message = {.type = BD_MESSAGE_REPORT, .report.request = request};
+        bd_connection_send_payload(connection, &message, text, size);
+    }
+    bd_free(text);
+    bd_session_return_credit(connection, connection->session.frame_cost);
+}
+
+static bd_error *dispatch(bd_connection *connection, const bd_message *message, const bd_frame *frame,
+                          uint8_t **out_payload)
+{
+    bd_session *session = &connection->session;
+    bd_request *request;
+    switch (message->type) {
+    case BD_MESSAGE_HELLO:
+        return hello(connection, &message->hello);
+    case BD_MESSAGE_PING:
+        bd_connection_send(connection,
+                           &(bd_message){.type = BD_MESSAGE_PONG, .pong.token = message->ping.token});
+        return NULL;
+    case BD_MESSAGE_PONG:
+        return NULL; /* any byte counts as a sign of life */
+    case BD_MESSAGE_CANCEL:
+        cancel(connection, message->cancel.request);
+        return NULL;
+    case BD_MESSAGE_OPS:
+        return bd_transfer_ops(connection, &message->ops, frame, out_payload);
+    case BD_MESSAGE_PUT_BEGIN:
+        return bd_transfer_put_begin(connection, &message->put_begin, frame, out_payload);
+    case BD_MESSAGE_PUT_DATA:
+        return bd_transfer_put_data(connection, &message->put_data, frame, out_payload);
+    case BD_MESSAGE_GET:
+        request = bd_request_create(BD_REQUEST_GET, session->number);
+        request->request = message->get.request;
+        request->id = message->get.id;
+        ask(connection, request, frame);
+        return NULL;
+    case BD_MESSAGE_SYNC:
+        request = bd_request_create(BD_REQUEST_SYNC, session->number);
+        request->request = message->sync.request;
+        ask(connection, request, frame);
+        return NULL;
+    case BD_MESSAGE_PROGRAM_DEFINE:
+        return bd_transfer_program(connection, &message->program_define, frame, out_payload);
+    case BD_MESSAGE_PROGRAM_DROP:
+        request = bd_request_create(BD_REQUEST_PROGRAM_DROP, session->number);
+        request->request = message->program_drop.request;
+        request->program = message->program_drop.program;
+        ask(connection, request, frame);
+        return NULL;
+    case BD_MESSAGE_STATS:
+    case BD_MESSAGE_DEVICES:
+    case BD_MESSAGE_SESSIONS:
+    case BD_MESSAGE_KERNELS:
+    case BD_MESSAGE_CONFIG:
+        report(connection, message->stats.request, message->type); /* all have the request first */
+        return NULL;
+    case BD_MESSAGE_SHUTDOWN:
+        bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
+                                                     .done.request = message->shutdown.request});
+        bd_log(BD_LOG_INFO, "session", "shutdown asked session=%" PRIu64, session->number);
+        bd_daemon_drain(connection->daemon);
+        return NULL;
+    case BD_MESSAGE_NONE:
+    case BD_MESSAGE_WELCOME:
+    case BD_MESSAGE_GOAWAY:
+    case BD_MESSAGE_CREDIT:
+    case BD_MESSAGE_ERROR:
+    case BD_MESSAGE_DONE:
+    case BD_MESSAGE_DATA:
+    case BD_MESSAGE_SYNCED:
+    case BD_MESSAGE_REPORT:
+        break;
+    }
+    BD_FAIL(PROTOCOL, "message %d does not come from a client", (int)message->type);
+}
+
+/* ---- opening --------------------------------------------------------------------------------------- */
+
+static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)
+{
+    const bd_daemon *daemon = connection->daemon;
+    if (connection->session.number)
+        BD_FAIL(PROTOCOL, "HELLO came twice");
+    if (connection->is_unix && connection->peer_uid != geteuid())
+        BD_FAIL(DENIED, "uid %u is not let in; this daemon serves uid %u", (unsigned)connection->peer_uid,
+                (unsigned)geteuid());
+    if (hello->version != BURN_PROTOCOL_VERSION)
+        BD_FAIL(UNSUPPORTED, "the client speaks protocol version %" PRIu64 ", this daemon %d", hello->version,
+                BURN_PROTOCOL_VERSION);
+    if (hello->op_revision != burn_op_table_revision)
+        BD_FAIL(UNSUPPORTED, "the client has op table %08" PRIx64 ", this daemon %08" PRIx32
+                             "; install client and daemon of one version",
+                hello->op_revision, burn_op_table_revision);
+    if (hello->device.size_bytes && !bd_text_equal(hello->device, daemon->config->device))
+        BD_FAIL(NOT_FOUND, "there is no device \"%.*s\"; this daemon has \"%s\"",
+                (int)hello->device.size_bytes, hello->device.bytes, daemon->config->device);
+    if (daemon->drain_started_ms)
+        BD_FAIL(UNAVAILABLE, "the daemon is shutting down");
+    if (daemon->sessions.count >= (size_t)daemon->config->sessions)
+        BD_FAIL(UNAVAILABLE, "%zu sessions are open, more are not allowed", daemon->sessions.count);
+    return NULL;
+}
+
+static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello)
+{
+    static const char server[] = "burnd " BURN_VERSION;
+    bd_daemon *daemon = connection->daemon;
+    bd_session *session = &connection->session;
+    BD_TRY(check_hello(connection, hello));
+    session->number = ++daemon->next_session;
+    session->opened_ms = bd_daemon_now_ms(daemon);
+    session->credit_bytes = (uint64_t)daemon->config->credit;
+    session->idle_ms = (uint64_t)daemon->config->idle_timeout;
+    if (hello->idle_ms && hello->idle_ms < session->idle_ms)
+        session->idle_ms = hello->idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : hello->idle_ms;
+    for (uint32_t i = 0; i < hello->features.count; i++)
+        session->answers_pings |= bd_text_equal(hello->features.items[i], "keepalive");
+    bd_text_copy(hello->client, session->client, sizeof session->client);
+    bd_map_put(&daemon->sessions, session->number, connection);
+    daemon->counters.sessions++;
+    post(connection, bd_request_create(BD_REQUEST_SESSION_OPEN, session->number));
+    bd_message welcome = {.type = BD_MESSAGE_WELCOME,
+                          .welcome = {.session = session->number,
+                                      .server = bd_text_of(server),
+                                      .message_bytes_max = BURN_MESSAGE_BYTES_MAX,
+                                      .batch_bytes_max = BURN_BATCH_BYTES_MAX,
+                                      .chunk_bytes_max = BURN_CHUNK_BYTES_MAX,
+                                      .credit_bytes = session->credit_bytes,
+                                      .rank_max = BURN_RANK_MAX,
+                                      .idle_ms = session->idle_ms,
+                                      .device = bd_text_of(daemon->config->device),
+                                      .devices = {.count = 1,
+                                                  .items = {bd_text_of(daemon->config->device)}}}};
+    if (session->answers_pings)
+        welcome.welcome.features = (bd_texts){.count = 1, .items = {bd_text_of("keepalive")}};
+    bd_connection_send(connection, &welcome);
+    bd_log(BD_LOG_INFO, "session", "open session=%" PRIu64 " uid=%u client=\"%s\"", session->number,
+           (unsigned)connection->peer_uid, session->client);
+    return NULL;
+}
+
+/* ---- requests that wait for the engine ---------------------------------------------------------------- */
+
+/* What stands in session->requests for a number. */
+static char waiting[1], cancelled[1];
+
+bool bd_session_expect(bd_connection *connection, uint64_t request)
+{
+    bd_session *session = &connection->session;
+    bd_error *error = NULL;
+    if (bd_map_get(&session->requests, request))
+        error = BD_ERROR(CONFLICT, "request %" PRIu64 " is under way already", request);
+    else if (session->requests.count >= BURN_IN_FLIGHT_MAX)
+        error = BD_ERROR(LIMIT, "%d requests wait for an answer, more are not allowed", BURN_IN_FLIGHT_MAX);
+    if (error) {
+        bd_session_answer_failure(connection, request, error);
+        return false;
+    }
+    bd_map_put(&session->requests, request, waiting);
+    return true;
+}
+
+static void ask(bd_connection *connection, bd_request *own_request, const bd_frame *frame)
+{
+    own_request->credit_bytes = bd_frame_cost(frame);
+    if (bd_session_expect(connection, own_request->request)) {
+        post(connection, own_request);
+    } else {
+        bd_session_return_credit(connection, own_request->credit_bytes);
+        bd_request_destroy(own_request);
+    }
+}
+
+static void cancel(bd_connection *connection, uint64_t request)
+{
+    bd_session *session = &connection->session;
+    if (bd_transfer_cancel_download(connection, request))
+        return;
+    if (bd_map_get(&session->requests, request) != waiting)
+        return; /* answered, or cancelled before */
+    bd_map_put(&session->requests, request, cancelled);
+    bd_request *message = bd_request_create(BD_REQUEST_CANCEL, session->number);
+    message->request = request;
+    post(connection, message);
+}
+
+void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
+{
+    bd_session *session = &connection->session;
+    if (own_reply->credit_bytes)
+        bd_session_return_credit(connection, own_reply->credit_bytes);
+    const bd_error *error = own_reply->error;
+    switch (own_reply->kind) {
+    case BD_REPLY_CREDIT:
+    case BD_REPLY_SESSION_CLOSED:
+        break;
+    case BD_REPLY_DATA:
+        bd_map_remove(&session->requests, own_reply->request);
+        if (error)
+            bd_session_answer_error(connection, own_reply->request, error);
+        else
+            bd_transfer_download(connection, own_reply);
+        break;
+    case BD_REPLY_SYNCED:
+        bd_map_remove(&session->requests, own_reply->request);
+        bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_SYNCED,
+                                                     .synced = {.request = own_reply->request,
+                                                                .code = (uint64_t)bd_error_code(error),
+                                                                .text = bd_text_of(bd_error_text(error)),
+                                                                .op_index = bd_error_op_index(error)}});
+        break;
+    case BD_REPLY_DONE:
+        bd_map_remove(&session->requests, own_reply->request);
+        if (error)
+            bd_session_answer_error(connection, own_reply->request, error);
+        else
+            bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
+                                                         .done.request = own_reply->request});
+        break;
+    }
+    bd_reply_destroy(own_reply);
+}
+
+bool bd_session_busy(const bd_session *session)
+{
+    return session->requests.count || session->downloads_first;
+}
+
+void bd_session_close(bd_connection *connection)
+{
+    bd_session *session = &connection->session;
+    bd_daemon *daemon = connection->daemon;
+    bd_transfer_drop_all(connection);
+    bd_map_deinit(&session->requests);
+    if (!session->number || !bd_map_remove(&daemon->sessions, session->number))
+        return;
+    post(connection, bd_request_create(BD_REQUEST_SESSION_CLOSE, session->number));
+    bd_log(BD_LOG_INFO, "session", "close session=%" PRIu64 " seconds=%" PRId64 " in=%" PRIu64 " out=%" PRIu64,
+           session->number, (bd_daemon_now_ms(daemon) - session->opened_ms) / 1000, connection->bytes_in,
+           connection->bytes_out);
+}

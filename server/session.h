@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A session: what one client may do and has under way: credit, uploads, downloads, requests that
+ * wait for the engine. Messages come from its connection, replies from the engine.
+ * Thread: loop. Invariant: everything that spends credit is checked before it allocates. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "proto/base/map.h"
+#include "proto/message.h"
+
+typedef struct bd_connection bd_connection;
+typedef struct bd_download bd_download;
+
+typedef struct bd_session {
+    uint64_t number; /* 0: not open */
+    char client[64];
+    int64_t opened_ms;
+    uint64_t credit_bytes;   /* what the client may still send */
+    uint64_t returned_bytes; /* taken up, not yet given back by CREDIT */
+    uint64_t idle_ms;
+    bool answers_pings;
+    bool went_away;      /* GOAWAY was sent */
+    bd_map requests;     /* numbers that the engine has yet to answer */
+    bd_map uploads;      /* id → bd_upload */
+    uint64_t frame_cost; /* of the frame that comes in */
+    bd_request *request; /* whose payload comes in */
+    uint64_t upload;     /* id of the upload whose payload comes in; 0: none */
+    bd_download *downloads_first, *downloads_last;
+} bd_session;
+
+/* A complete message; *out_payload is where its payload goes, NULL drops it. An error closes the
+ * connection; what concerns only the request is answered and gives NULL. */
+bd_error *bd_session_message(bd_connection *connection, const bd_message *message,
+                             const bd_frame *frame, uint8_t **out_payload) BD_MUST_USE;
+/* The payload of the last message is complete. */
+bd_error *bd_session_payload_done(bd_connection *connection) BD_MUST_USE;
+
+/* Consumes a reply of the engine. */
+void bd_session_reply(bd_connection *connection, bd_reply *own_reply);
+/* Queues chunks of downloads while the outbox is short. */
+void bd_session_pump(bd_connection *connection);
+/* Remembers that a request waits; answers it with an error and gives false if it may not. */
+bool bd_session_expect(bd_connection *connection, uint64_t request);
+void bd_session_answer_error(bd_connection *connection, uint64_t request, const bd_error *error);
+void bd_session_answer_failure(bd_connection *connection, uint64_t request, bd_error *own_error);
+/* Credit that was taken up; given back to the client in larger portions. */
+void bd_session_return_credit(bd_connection *connection, uint64_t bytes);
+/* Frees all that the session holds, here and in the engine. */
+void bd_session_close(bd_connection *connection);
+
+/* True while the client waits for anything. */
+bool bd_session_busy(const bd_session *session);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/transfer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "server/connection.h"
+
+enum {
+    INLINE_BYTES = 2048,               /* smaller chunks are copied beside their header */
+    OUTBOX_AHEAD_BYTES = 2 * 1024 * 1024 /* downloads are queued up to here */
+};
+
+/* An upload that is not complete. */
+typedef struct bd_upload {
+    uint64_t id;
+    burn_tensor_type type;
+    bd_buffer *buffer; /* NULL: refused, the tensor is poisoned already, the bytes are dropped */
+    size_t size_bytes, received_bytes;
+} bd_upload;
+
+/* An answer to GET that is not queued to its end. */
+struct bd_download {
+    bd_download *next;
+    uint64_t request;
+    burn_tensor_type type;
+    bd_buffer *buffer;
+    const uint8_t *bytes;
+    size_t size_bytes, sent_bytes;
+};
+
+static void answer(bd_connection *connection, bd_error *own_error)
+{
+    bd_session_answer_failure(connection, 0, own_error);
+}
+
+/* ---- op batches and programs ------------------------------------------------------------------------ */
+
+/* Gives the request room for the frame's payload and keeps it until that is there. */
+static bd_error *await_payload(bd_connection *connection, bd_request *own_request,
+                               const bd_frame *frame, uint8_t **out_payload)
+{
+    size_t size = (size_t)frame->payload_bytes;
+    own_request->credit_bytes = connection->session.frame_cost;
+    own_request->payload = bd_try_alloc(size ? size : 1);
+    own_request->payload_bytes = size;
+    if (!own_request->payload) {
+        bd_request_destroy(own_request);
+        BD_FAIL(NO_MEMORY, "no memory for %zu bytes of op records", size);
+    }
+    if (size == 0) {
+        bd_engine_post(connection->daemon->engine, own_request);
+        return NULL;
+    }
+    connection->session.request = own_request;
+    *out_payload = own_request->payload;
+    return NULL;
+}
+
+bd_error *bd_transfer_ops(bd_connection *connection, const struct bd_message_ops *ops,
+                          const bd_frame *frame, uint8_t **out_payload)
+{
+    bd_request *request = bd_request_create(BD_REQUEST_OPS, connection->session.number);
+    request->first_output = ops->first_output;
+    request->first_op_index = ops->first_op_index;
+    return await_payload(connection, request, frame, out_payload);
+}
+
+bd_error *bd_transfer_program(bd_connection *connection, const struct bd_message_program_define *define,
+                              const bd_frame *frame, uint8_t **out_payload)
+{
+    bd_session *session = &connection->session;
+    bool expected = bd_session_expect(connection, define->request);
+    if (expected && (define->inputs >= define->first_output || define->inputs > UINT32_MAX)) {
+        bd_map_remove(&session->requests, define->request);
+        bd_session_answer_failure(connection, define->request,
+                                  BD_ERROR(INVALID, "%" PRIu64 " inputs do not fit before id %" PRIu64,
+                                           define->inputs, define->first_output));
+        expected = false;
+    }
+    if (!expected)
+        return frame->payload_bytes ? NULL : bd_session_payload_done(connection);
+    bd_request *request = bd_request_create(BD_REQUEST_PROGRAM_DEFINE, session->number);
+    request->request = define->request;
+    request->program = define->program;
+    request->program_inputs = (uint32_t)define->inputs;
+    request->first_output = define->first_output;
+    bd_text_copy(define->name, request->name, sizeof request->name);
+    return await_payload(connection, request, frame, out_payload);
+}
+
+/* ---- uploads ------------------------------------------------------------------------------------------ */
+
+/* The engine learns of the tensor: its bytes, or why it is poisoned. */
+static void post_put(bd_connection *connection, const bd_upload *upload, bd_error *own_error)
+{
+    bd_request *request = bd_request_create(BD_REQUEST_PUT, connection->session.number);
+    request->id = upload->id;
+    request->type = upload->type;
+    if (own_error) {
+        bd_error *noted = bd_error_note(own_error, "upload of tensor %" PRIu64, upload->id);
+        request->error = noted;
+    } else {
+        request->buffer = upload->buffer;
+    }
+    bd_engine_post(connection->daemon->engine, request);
+}
+
+static void forget(bd_session *session, bd_upload *upload)
+{
+    bd_map_remove(&session->uploads, upload->id);
+    bd_free(upload);
+}
+
+/* The tensor is poisoned; the rest of its bytes is dropped. */
+static void refuse(bd_connection *connection, bd_upload *upload, bd_error *own_error)
+{
+    if (upload->buffer)
+        bd_buffer_release(upload->buffer);
+    upload->buffer = NULL;
+    post_put(connection, upload, own_error);
+}
+
+static void accept_bytes(bd_connection *connection, bd_upload *upload, size_t size)
+{
+    bd_session *session = &connection->session;
+    upload->received_bytes += size;
+    if (upload->received_bytes < upload->size_bytes)
+        return;
+    if (upload->buffer)
+        post_put(connection, upload, NULL);
+    forget(session, upload);
+}
+
+bd_error *bd_transfer_put_begin(bd_connection *connection, const struct bd_message_put_begin *put,
+                                const bd_frame *frame, uint8_t **out_payload)
+{
+    bd_session *session = &connection->session;
+    bd_upload begun = {.id = put->id, .type = {.dtype = put->dtype, .shape = put->shape}};
+    bd_error *error = NULL;
+    if (bd_map_get(&session->uploads, put->id)) {
+        answer(connection, BD_ERROR(CONFLICT, "tensor %" PRIu64 " is being uploaded already", put->id));
+        session->upload = 0;
+    } else if ((error = burn_shape_check(&put->shape, put->dtype, &begun.size_bytes)) != NULL) {
+        post_put(connection, &begun, error);
+        session->upload = 0;
+    } else if (session->uploads.count >= BURN_IN_FLIGHT_MAX) {
+        post_put(connection, &begun, BD_ERROR(LIMIT, "%d uploads are under way, more are not allowed",
+                                              BURN_IN_FLIGHT_MAX));
+        session->upload = 0;
+    } else {
+        bd_upload *upload = bd_alloc(sizeof *upload);
+        *upload = begun;
+        bd_map_put(&session->uploads, upload->id, upload);
+        error = bd_engine_upload_buffer(connection->daemon->engine, session->number, upload->size_bytes,
+                                        &upload->buffer);
+        if (!error && frame->payload_bytes > upload->size_bytes)
+            error = BD_ERROR(INVALID, "%" PRIu64 " bytes came for a tensor of %zu", frame->payload_bytes,
+                             upload->size_bytes);
+        if (error)
+            refuse(connection, upload, error);
+        session->upload = upload->id;
+        *out_payload = upload->buffer ? bd_buffer_bytes(upload->buffer) : NULL;
+    }
+    if (frame->payload_bytes == 0)
+        return bd_session_payload_done(connection);
+    return NULL;
+}
+
+bd_error *bd_transfer_put_data(bd_connection *connection, const struct bd_message_put_data *put,
+                               const bd_frame *frame, uint8_t **out_payload)
+{
+    bd_session *session = &connection->session;
+    bd_upload *upload = bd_map_get(&session->uploads, put->id);
+    session->upload = upload ? upload->id : 0;
+    if (!upload) {
+        answer(connection, BD_ERROR(NOT_FOUND, "tensor %" PRIu64 " is not being uploaded", put->id));
+    } else if (upload->buffer && (put->offset != upload->received_bytes ||
+                                  frame->payload_bytes > upload->size_bytes - upload->received_bytes)) {
+        refuse(connection, upload,
+               BD_ERROR(INVALID, "%" PRIu64 " bytes at %" PRIu64 " do not continue %zu of %zu bytes",
+                        frame->payload_bytes, put->offset, upload->received_bytes, upload->size_bytes));
+    } else if (upload->buffer) {
+        *out_payload = (uint8_t *)bd_buffer_bytes(upload->buffer) + upload->received_bytes;
+    }
+    if (frame->payload_bytes == 0)
+        return bd_session_payload_done(connection);
+    return NULL;
+}
+
+bd_error *bd_session_payload_done(bd_connection *connection)
+{
+    bd_session *session = &connection->session;
+    if (session->request) {
+        bd_request *request = session->request;
+        session->request = NULL;
+        bd_engine_post(connection->daemon->engine, request);
+        return NULL;
+    }
+    bd_session_return_credit(connection, session->frame_cost);
+    bd_upload *upload = session->upload ? bd_map_get(&session->uploads, session->upload) : NULL;
+    session->upload = 0;
+    if (upload)
+        accept_bytes(connection, upload, (size_t)connection->parser.frame.payload_bytes);
+    return NULL;
+}
+
+/* ---- downloads ---------------------------------------------------------------------------------------- */
+
+void bd_transfer_download(bd_connection *connection, const bd_reply *reply)
+{
+    bd_session *session = &connection->session;
+    bd_download *download = bd_alloc_zeroed(sizeof *download);
+    download->request = reply->request;
+    download->type = reply->type;
+    bd_error *error = burn_shape_check(&reply->type.shape, reply->type.dtype, &download->size_bytes);
+    if (error) {
+        bd_session_answer_failure(connection, reply->request, error);
+        bd_free(download);
+        return;
+    }
+    if (reply->buffer) {
+        download->buffer = bd_buffer_retain(reply->buffer);
+        download->bytes = (const uint8_t *)bd_buffer_bytes(reply->buffer) + reply->offset_bytes;
+    }
+    if (session->downloads_last)
+        session->downloads_last->next = download;
+    else
+        session->downloads_first = download;
+    session->downloads_last = download;
+    bd_connection_touch(connection);
+}
+
+static void release_buffer(void *owner)
+{
+    bd_buffer_release(owner);
+}
+
+static void send_chunk(bd_connection *connection, bd_download *download, size_t size)
+{
+    bd_message message = {.type = BD_MESSAGE_DATA,
+                          .data = {.request = download->request,
+                                   .dtype = download->type.dtype,
+                                   .shape = download->type.shape,
+                                   .offset = download->sent_bytes,
+                                   .total = download->size_bytes}};
+    const uint8_t *bytes = download->bytes + download->sent_bytes;
+    if (size <= INLINE_BYTES) {
+        bd_connection_send_payload(connection, &message, bytes, size);
+    } else {
+        uint8_t *room = bd_outbox_room(&connection->outbox, BD_MESSAGE_FRAME_BYTES_MAX);
+        bd_outbox_commit(&connection->outbox,
+                         bd_message_encode(&message, size, room, BD_MESSAGE_FRAME_BYTES_MAX));
+        bd_outbox_borrow(&connection->outbox, bytes, size, release_buffer,
+                         bd_buffer_retain(download->buffer));
+    }
+    download->sent_bytes += size;
+}
+
+static void unlink_download(bd_session *session, bd_download *previous, bd_download *download)
+{
+    if (previous)
+        previous->next = download->next;
+    else
+        session->downloads_first = download->next;
+    if (session->downloads_last == download)
+        session->downloads_last = previous;
+    if (download->buffer)
+        bd_buffer_release(download->buffer);
+    bd_free(download);
+}
+
+void bd_session_pump(bd_connection *connection)
+{
+    bd_session *session = &connection->session;
+    while (session->downloads_first && connection->outbox.bytes < OUTBOX_AHEAD_BYTES) {
+        bd_download *download = session->downloads_first;
+        size_t left = download->size_bytes - download->sent_bytes;
+        size_t size = left < BURN_CHUNK_BYTES_MAX ? left : BURN_CHUNK_BYTES_MAX;
+        send_chunk(connection, download, size);
+        if (size == left)
+            unlink_download(session, NULL, download);
+    }
+}
+
+bool bd_transfer_cancel_download(bd_connection *connection, uint64_t request)
+{
+    bd_session *session = &connection->session;
+    bd_download *previous = NULL, *download = session->downloads_first;
+    while (download && download->request != request) {
+        previous = download;
+        download = download->next;
+    }
+    if (!download)
+        return false;
+    unlink_download(session, previous, download);
+    bd_session_answer_failure(connection, request, BD_ERROR(CANCELLED, "cancelled by the client"));
+    return true;
+}
+
+void bd_transfer_drop_all(bd_connection *connection)
+{
+    bd_session *session = &connection->session;
+    size_t cursor = 0;
+    uint64_t id;
+    void *value;
+    while (bd_map_next(&session->uploads, &cursor, &id, &value)) {
+        bd_upload *upload = value;
+        if (upload->buffer)
+            bd_buffer_release(upload->buffer);
+        bd_free(upload);
+    }
+    bd_map_deinit(&session->uploads);
+    if (session->request)
+        bd_request_destroy(session->request);
+    session->request = NULL;
+    session->upload = 0;
+    while (session->downloads_first)
+        unlink_download(session, NULL, session->downloads_first);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * burn.h: the C client of burnd. Tensors live in a daemon; operations on them are recorded, sent in
+ * batches and run there; reading values waits.
+ *
+ *     burn_context *context;
+ *     burn_tensor *a, *b, *c;
+ *     float values[6] = {1, 2, 3, 4, 5, 6}, result[6];
+ *     int64_t shape[2] = {2, 3};
+ *     if (burn_open(NULL, &context) != BURN_STATUS_OK)
+ *         return fprintf(stderr, "%s\n", burn_last_error()->text), 1;
+ *     burn_upload(context, BURN_DTYPE_FLOAT32, 2, shape, values, &a);
+ *     burn_full(context, burn_float(2.5), 2, shape, BURN_DTYPE_FLOAT32, &b);
+ *     burn_mul(context, burn_in(a), burn_in(b), &c);      (burn/burn_ops.h: one function an op)
+ *     burn_read(c, result, sizeof result);
+ *     burn_release(a); burn_release(b); burn_release(c);
+ *     burn_close(context);
+ *
+ * Status: every function that can fail returns a burn_status; 0 is success. burn_last_error() then
+ *   tells more, for the calling thread. The library never prints, exits or aborts on bad arguments of
+ *   the kinds named here. Wrong shapes and dtypes fail at once; what fails in the daemon (memory, an
+ *   index out of range, a lost connection) is reported by the next burn_read or burn_sync. Once a
+ *   connection is lost, every call says so.
+ * Ownership: an out_ parameter is the caller's, to be given back by the release, destroy or close
+ *   function of its type; on failure it is left untouched. Everything else is borrowed for the call.
+ * Threads: any thread may use a context and its tensors; one lock a context, not held while waiting.
+ *   The gradient mode and the last error belong to the calling thread.
+ * Fork: in a child, contexts of the parent fail with BURN_STATUS_UNAVAILABLE; open a new one.
+ * Structs that may grow begin with struct_size; set it to sizeof and the rest to 0 for defaults.
+ * C99 and C++. */
+#ifndef BURN_BURN_H
+#define BURN_BURN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define BURN_API __attribute__((visibility("default")))
+#else
+#define BURN_API
+#endif
+
+typedef struct burn_context burn_context; /* a connection */
+typedef struct burn_tensor burn_tensor;
+typedef struct burn_program burn_program;
+typedef struct burn_optimizer burn_optimizer;
+
+/* ---- status ----------------------------------------------------------------------------------- */
+
+typedef int burn_status;
+enum {
+    BURN_STATUS_OK = 0,
+    BURN_STATUS_INVALID = 1,         /* an argument, shape, dtype or value is wrong */
+    BURN_STATUS_NOT_FOUND = 2,
+    BURN_STATUS_CONFLICT = 3,
+    BURN_STATUS_LIMIT = 4,
+    BURN_STATUS_NO_MEMORY = 5,
+    BURN_STATUS_UNSUPPORTED = 6,
+    BURN_STATUS_DEVICE = 7,
+    BURN_STATUS_DEVICE_LOST = 8,
+    BURN_STATUS_UNAVAILABLE = 9,     /* no daemon, connection lost or closed */
+    BURN_STATUS_UNAUTHENTICATED = 10,
+    BURN_STATUS_DENIED = 11,
+    BURN_STATUS_CANCELLED = 12,      /* the interrupt callback ended the wait */
+    BURN_STATUS_DEADLINE = 13,
+    BURN_STATUS_PROTOCOL = 14,
+    BURN_STATUS_INTERNAL = 15
+};
+
+typedef struct burn_error {
+    burn_status status;
+    int retryable;
+    uint64_t op_number; /* of the op within the session (burn_op_count when it was recorded), or 0 */
+    const char *text;   /* valid until the thread's next failing call */
+} burn_error;
+/* Of the calling thread's last call that failed; never NULL. */
+BURN_API const burn_error *burn_last_error(void);
+BURN_API const char *burn_status_name(burn_status status);
+BURN_API const char *burn_version(void);
+
+/* ---- connection ------------------------------------------------------------------------------- */
+
+typedef struct burn_options {
+    size_t struct_size;
+    const char *url;    /* unix:///path, tcp://host:port; NULL: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock,
+                           /run/burnd/burnd.sock, then a private daemon that ends with the context */
+    const char *device; /* NULL: the daemon's first */
+    int connect_timeout_ms; /* 0: 5000, for the connection and again for the handshake */
+    int private_daemon;     /* nonzero: start a private one whatever else there is */
+    /* Called around waits, without the lock: an interpreter drops its lock in between. NULL: none. */
+    void *(*wait_begin)(void *user);
+    void (*wait_end)(void *user, void *token);
+    /* Nonzero ends the wait with BURN_STATUS_CANCELLED; the daemon lives on. At least 5 times a second. */
+    int (*interrupted)(void *user);
+    void *user;
+} burn_options;
+
+/* options may be NULL. */
+BURN_API burn_status burn_open(const burn_options *options, burn_context **out_context);
+/* Tensors may outlive it; they then only can be released. NULL is fine. */
+BURN_API void burn_close(burn_context *context);
+/* The URL that was used, "private:" for a private daemon. */
+BURN_API const char *burn_url(const burn_context *context);
+/* What the daemon said: "server", "device", "devices" (one a line). "" if unknown. */
+BURN_API const char *burn_welcome(const burn_context *context, const char *name);
+BURN_API uint64_t burn_session(const burn_context *context);
+/* 0 once it has failed, was closed, or belongs to the parent of this process. */
+BURN_API int burn_alive(const burn_context *context);
+
+/* Sends what was recorded; does not wait. */
+BURN_API burn_status burn_flush(burn_context *context);
+/* Waits until all that was recorded has run; reports the first failure since the last sync. */
+BURN_API burn_status burn_sync(burn_context *context);
+/* The end of a step: what was recorded since the last one is run as one. Does not wait. */
+BURN_API burn_status burn_mark(burn_context *context);
+BURN_API burn_status burn_ping(burn_context *context, double *out_seconds);
+/* kind: "stats", "devices", "sessions", "kernels", "config". JSON; free it with burn_free. */
+BURN_API burn_status burn_report(burn_context *context, const char *kind, char **out_json);
+/* Drains the daemon as SIGTERM does. */
+BURN_API burn_status burn_shutdown(burn_context *context);
+BURN_API void burn_free(void *memory);
+BURN_API uint64_t burn_bytes_sent(const burn_context *context);
+/* Ops recorded so far; the next has this number plus 1. */
+BURN_API uint64_t burn_op_count(const burn_context *context);
+
+/* ---- tensors ---------------------------------------------------------------------------------- */
+
+enum {
+    BURN_DTYPE_FLOAT64 = 1,
+    BURN_DTYPE_FLOAT32 = 2,
+    BURN_DTYPE_FLOAT16 = 3,
+    BURN_DTYPE_BFLOAT16 = 4,
+    BURN_DTYPE_INT64 = 5,
+    BURN_DTYPE_INT32 = 6,
+    BURN_DTYPE_INT16 = 7,
+    BURN_DTYPE_INT8 = 8,
+    BURN_DTYPE_UINT64 = 9,
+    BURN_DTYPE_UINT32 = 10,
+    BURN_DTYPE_UINT16 = 11,
+    BURN_DTYPE_UINT8 = 12,
+    BURN_DTYPE_BOOL = 13
+};
+enum { BURN_MAX_RANK = 16 };
+
+/* Copies the elements, row-major, rank dims; the memory is free again on return. */
+BURN_API burn_status burn_upload(burn_context *context, int dtype, int rank, const int64_t *dims,
+                                 const void *elements, burn_tensor **out_tensor);
+/* Waits and copies all elements. INVALID if size_bytes is not burn_size_bytes(tensor). */
+BURN_API burn_status burn_read(burn_tensor *tensor, void *elements, size_t size_bytes);
+/* The only element of a tensor of any dtype, as a double. */
+BURN_API burn_status burn_item(burn_tensor *tensor, double *out_value);
+
+BURN_API void burn_retain(burn_tensor *tensor);
+BURN_API void burn_release(burn_tensor *tensor); /* NULL is fine */
+BURN_API burn_context *burn_context_of(const burn_tensor *tensor);
+BURN_API int burn_dtype_of(const burn_tensor *tensor);
+BURN_API int burn_rank(const burn_tensor *tensor);
+/* rank numbers; valid while the tensor is and until burn_set_data on it. */
+BURN_API const int64_t *burn_shape_of(const burn_tensor *tensor);
+BURN_API int64_t burn_elements(const burn_tensor *tensor);
+BURN_API size_t burn_size_bytes(const burn_tensor *tensor);
+BURN_API size_t burn_dtype_bytes(int dtype);
+/* "float32"; NULL if there is no such dtype. */
+BURN_API const char *burn_dtype_text(int dtype);
+/* Counts assignments to it and to what shares with it. */
+BURN_API uint64_t burn_version_of(const burn_tensor *tensor);
+BURN_API int burn_is_view(const burn_tensor *tensor);
+BURN_API int burn_is_contiguous(const burn_tensor *tensor);
+BURN_API uint64_t burn_id_of(burn_tensor *tensor);
+/* A pointer of the caller's, for wrappers; NULL at first. */
+BURN_API void *burn_user(const burn_tensor *tensor);
+BURN_API void burn_set_user(burn_tensor *tensor, void *user);
+
+/* ---- ops -------------------------------------------------------------------------------------- */
+
+/* An input: a tensor, a number that adapts to the tensors' dtype, or none (for an optional one). */
+typedef struct burn_input {
+    int kind; /* 0 none, 1 tensor, 2 bool, 3 int, 4 float */
+    union {
+        const burn_tensor *tensor;
+        int64_t integer;
+        double real;
+    } as;
+} burn_input;
+
+static inline burn_input burn_in(const burn_tensor *tensor)
+{
+    burn_input input;
+    input.kind = tensor ? 1 : 0;
+    input.as.tensor = tensor;
+    return input;
+}
+static inline burn_input burn_none(void)
+{
+    return burn_in(NULL);
+}
+static inline burn_input burn_bool(int value)
+{
+    burn_input input;
+    input.kind = 2;
+    input.as.integer = value != 0;
+    return input;
+}
+static inline burn_input burn_int(int64_t value)
+{
+    burn_input input;
+    input.kind = 3;
+    input.as.integer = value;
+    return input;
+}
+static inline burn_input burn_float(double value)
+{
+    burn_input input;
+    input.kind = 4;
+    input.as.real = value;
+    return input;
+}
+
+/* An attribute: an int (or size, flag, dtype), or a list of them, or bytes. */
+typedef struct burn_attribute {
+    int is_set;     /* 0: the default */
+    int64_t number; /* of single ones */
+    const void *items; /* int64_t, or bytes */
+    size_t count;
+} burn_attribute;
+
+static inline burn_attribute burn_number(int64_t value)
+{
+    burn_attribute attribute = {1, 0, NULL, 0};
+    attribute.number = value;
+    return attribute;
+}
+static inline burn_attribute burn_list(const int64_t *items, size_t count)
+{
+    burn_attribute attribute = {1, 0, NULL, 0};
+    attribute.items = items;
+    attribute.count = count;
+    return attribute;
+}
+
+/* Any op by number; burn/burn_ops.h has a function for each, which calls this. Inputs and attributes
+ * at the end may be left out. Results of reshape, permute, expand, slice share with their input. */
+BURN_API burn_status burn_apply(burn_context *context, int op, const burn_input *inputs,
+                                size_t input_count, const burn_attribute *attributes,
+                                size_t attribute_count, burn_tensor **out_tensors,
+                                size_t output_count);
+/* The op's number, 0 if there is none of this name. */
+BURN_API int burn_find_op(const char *name);
+
+enum { BURN_ASSIGN_CAST = 1 /* any cast is allowed */ };
+/* target := source, broadcast to its shape and cast to its dtype: all in-place ops are an op and this.
+ * INVALID for a leaf that requires a gradient while the gradient mode is on. */
+BURN_API burn_status burn_assign(burn_tensor *target, burn_input source, int flags);
+/* target takes the shape, dtype and memory of the source, and keeps its own need of a gradient. */
+BURN_API burn_status burn_set_data(burn_tensor *target, burn_tensor *source);
+/* Shares with the tensor, has no history. */
+BURN_API burn_status burn_detach(burn_tensor *tensor, burn_tensor **out_tensor);
+/* A second handle on the same tensor's value, memory and history. */
+BURN_API burn_status burn_alias(burn_tensor *tensor, burn_tensor **out_tensor);
+
+/* Random ops take a seed and an offset: this reserves count numbers. */
+BURN_API void burn_seed(burn_context *context, uint64_t seed, uint64_t offset);
+BURN_API void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed, uint64_t *out_offset);
+
+/* ---- gradients -------------------------------------------------------------------------------- */
+
+/* Of the calling thread; on at first. Returns what it was. */
+BURN_API int burn_set_grad_enabled(int enabled);
+BURN_API int burn_grad_enabled(void);
+BURN_API burn_status burn_set_requires_grad(burn_tensor *tensor, int flag);
+BURN_API int burn_requires_grad(burn_tensor *tensor);
+BURN_API int burn_is_leaf(burn_tensor *tensor);
+BURN_API burn_status burn_retain_grad(burn_tensor *tensor);
+BURN_API int burn_retains_grad(const burn_tensor *tensor);
+/* Borrowed until the gradient is set or computed anew; NULL if there is none. */
+BURN_API burn_tensor *burn_grad(burn_tensor *tensor);
+BURN_API burn_status burn_set_grad(burn_tensor *tensor, burn_tensor *grad);
+
+enum {
+    BURN_BACKWARD_RETAIN = 1, /* the history can be used again */
+    BURN_BACKWARD_CREATE = 2, /* gradients have a history of their own */
+    BURN_BACKWARD_UNUSED = 4  /* inputs that do not matter are no error */
+};
+/* Adds gradients to what the leaves have. seeds, or one of them, may be NULL for roots of one element. */
+BURN_API burn_status burn_backward(burn_context *context, burn_tensor *const *roots,
+                                   burn_tensor *const *seeds, size_t root_count,
+                                   burn_tensor *const *inputs, size_t input_count, int flags);
+/* Gradients of the inputs instead; out_grads[i] is NULL for one that does not matter. */
+BURN_API burn_status burn_gradients(burn_context *context, burn_tensor *const *roots,
+                                    burn_tensor *const *seeds, size_t root_count,
+                                    burn_tensor *const *inputs, size_t input_count, int flags,
+                                    burn_tensor **out_grads);
+
+/* ---- optimizers ------------------------------------------------------------------------------- */
+
+typedef struct burn_sgd_options {
+    size_t struct_size;
+    double lr; /* 0: 1e-3 */
+    double momentum, dampening, weight_decay;
+    int nesterov, maximize;
+} burn_sgd_options;
+typedef struct burn_adam_options {
+    size_t struct_size;
+    double lr;           /* 0: 1e-3 */
+    double beta1, beta2; /* 0: 0.9, 0.999 */
+    double eps;          /* 0: 1e-8 */
+    double weight_decay;
+    int amsgrad, maximize;
+    int decoupled; /* AdamW */
+} burn_adam_options;
+/* The parameters are retained. options may be NULL. */
+BURN_API burn_status burn_sgd(burn_context *context, burn_tensor *const *parameters, size_t count,
+                              const burn_sgd_options *options, burn_optimizer **out_optimizer);
+BURN_API burn_status burn_adam(burn_context *context, burn_tensor *const *parameters, size_t count,
+                               const burn_adam_options *options, burn_optimizer **out_optimizer);
+/* Updates each parameter that has a gradient, and marks the end of the step. */
+BURN_API burn_status burn_step(burn_optimizer *optimizer);
+BURN_API burn_status burn_zero_grad(burn_optimizer *optimizer);
+BURN_API void burn_set_learning_rate(burn_optimizer *optimizer, double lr);
+BURN_API void burn_optimizer_destroy(burn_optimizer *optimizer);
+
+/* ---- programs --------------------------------------------------------------------------------- */
+
+/* From here to burn_program_end ops are recorded into a program and nothing runs. out_arguments stand
+ * for the arguments. Other tensors may be used and assigned; each call of the program does the same. */
+BURN_API burn_status burn_program_begin(burn_context *context, burn_tensor *const *arguments,
+                                        size_t count, burn_tensor **out_arguments);
+BURN_API burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs, size_t count,
+                                      const char *name, burn_program **out_program);
+BURN_API void burn_program_abort(burn_context *context);
+/* Arguments have the shapes and dtypes of the recording; output_count is that of burn_program_end. */
+BURN_API burn_status burn_program_call(burn_program *program, burn_tensor *const *arguments, size_t count,
+                                       burn_tensor **out_outputs, size_t output_count);
+BURN_API void burn_program_destroy(burn_program *program);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

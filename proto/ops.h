@@ -131,6 +131,9 @@ typedef struct burn_attr {
     uint32_t count;        /* of values or bytes */
 } burn_attr;
 
+/* In the records of a program: a SIZE attribute that each call gives as the int operand of input k. */
+#define BURN_PROGRAM_SIZE(k) (INT64_MIN + (int64_t)(k))
+
 enum { BURN_RECORD_TRACK = 1 }; /* the result requires a gradient: keep its history */
 
 typedef struct burn_op_record {

@@ -34,6 +34,14 @@ typedef struct bd_emit {
     /* By value number (instruction number + 1). */
     LLVMValueRef *values;
     bool *varies;
+    /* By value number: the axes it depends on, and whether it was emitted before the loop. */
+    uint16_t *axes;
+    bool *hoisted;
+    /* By access: an address without some axes, computed before the loop (hoisted). */
+    struct bd_emit_base {
+        LLVMValueRef pointer;
+        uint16_t missing; /* the axes to add */
+    } *bases;
     struct bd_emit_loop *loop;   /* of the LOOP family: reductions, slots; NULL else */
     LLVMValueRef ints, buffers, scalars, math;
 } bd_emit;
@@ -46,14 +54,18 @@ void bd_emit_lanes(bd_emit *emit, int vector_axis, unsigned lanes);
 /* All instructions of a phase, in order. REDUCE_*, SAVE, RESTORE need emit->loop. */
 void bd_emit_phase(bd_emit *emit, const bd_kir_phase *phase);
 void bd_emit_instr(bd_emit *emit, int instr);
+/* In front of a loop over `axes` that runs at least once: emits what does not depend on them, and
+ * the parts of addresses. bd_emit_phase then leaves those out, until bd_emit_unhoist. */
+void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes);
+void bd_emit_unhoist(bd_emit *emit);
 
 /* ---- pieces ---- */
 LLVMValueRef bd_emit_int(bd_emit *emit, bd_kir_int integer);              /* i64 */
 LLVMValueRef bd_emit_i64(const bd_emit *emit, int64_t value);             /* constant */
 LLVMValueRef bd_emit_call_field(bd_emit *emit, size_t offset, LLVMTypeRef type); /* loads it */
 LLVMValueRef bd_emit_buffer(bd_emit *emit, int buffer);                   /* base pointer */
-/* Sum of offset and stride * position over all axes, lane 0: i64 element number. */
-LLVMValueRef bd_emit_address(bd_emit *emit, const bd_kir_access *access);
+/* Pointer to the element of an access, lane 0. */
+LLVMValueRef bd_emit_address(bd_emit *emit, int access);
 LLVMValueRef bd_emit_splat(bd_emit *emit, LLVMValueRef scalar);           /* to `lanes` */
 LLVMValueRef bd_emit_vector(bd_emit *emit, bd_kir_value value);           /* a value, splat if uniform */
 LLVMValueRef bd_emit_iota(bd_emit *emit, LLVMTypeRef type);               /* <0, 1, 2 …> */

@@ -52,11 +52,11 @@ bd_error *bd_code_arena_create(bd_code_arena **out) BD_MUST_USE;
 void bd_code_arena_destroy(bd_code_arena *arena);
 uint64_t bd_code_arena_bytes(bd_code_arena *arena); /* resident code; thread: any */
 
-typedef struct bd_code bd_code;
+typedef struct bd_loaded bd_loaded;
 /* Loads an x86-64 ELF object made by bd_module_finish. DEVICE if it is not one that we can load. */
-bd_error *bd_code_load(bd_code_arena *arena, const uint8_t *bytes, size_t size, bd_code **out)
+bd_error *bd_code_load(bd_code_arena *arena, const uint8_t *bytes, size_t size, bd_loaded **out)
     BD_MUST_USE;
-void bd_code_free(bd_code *code);
+void bd_code_free(bd_loaded *code);
 /* The address of a function of the object; NULL if there is none of that name. */
-void *bd_code_symbol(const bd_code *code, const char *name);
-size_t bd_code_bytes(const bd_code *code);
+void *bd_code_symbol(const bd_loaded *code, const char *name);
+size_t bd_code_bytes(const bd_loaded *code);

@@ -9,7 +9,7 @@
 
 #include "backends/backend.h"
 
-enum { BD_PASSES_MAX = 24 };
+enum { BD_PASSES_MAX = 24, BD_PASS_PARAMS = 8 };
 
 /* What generated code calls: element functions over small arrays (math_calls.def), in place. */
 typedef void (*bd_math_call)(void *a, const void *b, int64_t count);
@@ -29,6 +29,7 @@ typedef struct bd_call {
     const bd_math_call *math;     /* by bd_math_function */
     bd_fault_call report;         /* records an index that is out of range */
     int64_t nontemporal;          /* not 0: stores may bypass the cache */
+    int64_t params[BD_PASS_PARAMS]; /* of the pass: tile sizes and the like */
     /* Below: not read by generated code. */
     bd_fault *fault;
     uint32_t launch, block;
@@ -42,6 +43,7 @@ typedef struct bd_pass {
     int64_t item_count; /* of one block; 0 is fine */
     double item_ns;     /* estimated time of one item on one core */
     int64_t nontemporal;
+    int64_t params[BD_PASS_PARAMS]; /* copied into bd_call */
 } bd_pass;
 
 typedef struct bd_kernel_ops {
@@ -53,10 +55,10 @@ typedef struct bd_kernel_ops {
     void (*destroy)(bd_kernel *kernel); /* frees all but the code */
 } bd_kernel_ops;
 
-struct bd_code;
+struct bd_loaded;
 
 /* The head of every kernel; a kind of kernel puts it first in its own struct. */
 struct bd_kernel {
     const bd_kernel_ops *ops;
-    struct bd_code *code; /* owned; freed by cpu.c after destroy */
+    struct bd_loaded *code; /* owned; freed by cpu.c after destroy */
 };

@@ -2,7 +2,7 @@
  * The LOOP family: emission of its passes, and the kernel over loaded code.
  * The GEMM (gemm.h) offers the same pair for CONTRACTION:
  *     bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program);
- *     bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_code *code, bd_kernel **out);
+ *     bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_loaded *code, bd_kernel **out);
  * emit writes functions into the module, without knowing sizes; create wraps the loaded object (fresh
  * or from the disk cache) into a kernel whose plan() returns passes. Thread: any. */
 #pragma once
@@ -12,7 +12,7 @@
 
 bd_error *bd_loop_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* The code stays the caller's until this succeeds. The program is only read during the call. */
-bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_code *code,
+bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_loaded *code,
                          bd_kernel **out) BD_MUST_USE;
 /* A contraction as a LOOP program: parallel over batch, m, n, one sum over k. */
 bd_error *bd_contraction_as_loop(const bd_kir *program, bd_arena *arena, bd_kir **out) BD_MUST_USE;

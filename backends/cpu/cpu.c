@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cpu/cpu.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backends/cpu/cache.h"
+#include "backends/cpu/jit.h"
+#include "backends/cpu/loop.h"
+#include "backends/cpu/pool.h"
+#include "proto/base/alloc.h"
+
+enum { COMPILERS_MAX = 16, HUGE_BYTES = 2 << 20 };
+
+struct bd_device {
+    bd_target target;
+    bd_pool *pool;
+    bd_code_arena *code;
+    bd_cache *cache; /* NULL: none */
+    bool compile_never;
+    /* Compilers that no thread uses at the moment. */
+    pthread_mutex_t lock;
+    bd_compiler *idle[COMPILERS_MAX];
+    int idle_count;
+    _Atomic uint64_t compiles, cache_hits;
+};
+
+static bool cpu_probe(char *reason, size_t reason_bytes)
+{
+    if (reason && reason_bytes)
+        reason[0] = 0;
+    return true;
+}
+
+static void cpu_close(bd_device *device)
+{
+    if (!device)
+        return;
+    bd_pool_destroy(device->pool);
+    for (int i = 0; i < device->idle_count; i++)
+        bd_compiler_destroy(device->idle[i]);
+    bd_cache_close(device->cache);
+    bd_code_arena_destroy(device->code);
+    pthread_mutex_destroy(&device->lock);
+    bd_free(device);
+}
+
+static bd_error *cpu_open(const bd_device_options *options, bd_device **out)
+{
+    bd_device *device = bd_alloc_zeroed(sizeof *device);
+    pthread_mutex_init(&device->lock, NULL);
+    device->compile_never = options->compile_never;
+    const char *wanted = options->target ? options->target : getenv("BURN_CPU_TARGET");
+    bd_error *err = bd_target_init(&device->target, wanted);
+    if (!err)
+        err = bd_code_arena_create(&device->code);
+    if (!err)
+        err = bd_pool_create(options->threads, &device->pool);
+    if (err) {
+        cpu_close(device);
+        return err;
+    }
+    if (options->cache_path)
+        device->cache =
+            bd_cache_open(options->cache_path, options->cache_bytes_max, &device->target);
+    *out = device;
+    return NULL;
+}
+
+static void cpu_describe(bd_device *device, bd_device_facts *out)
+{
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "cpu");
+    out->threads = bd_pool_threads(device->pool);
+    snprintf(out->detail, sizeof out->detail, "%s, %s, %d threads, %s", device->target.name,
+             device->target.cpu, out->threads, device->cache ? "object cache" : "no object cache");
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0)
+        out->memory_bytes = (uint64_t)pages * (uint64_t)page;
+}
+
+static void cpu_counters(bd_device *device, bd_device_counters *out)
+{
+    memset(out, 0, sizeof *out);
+    out->compiles = atomic_load(&device->compiles);
+    out->cache_hits = atomic_load(&device->cache_hits);
+    out->code_bytes = bd_code_arena_bytes(device->code);
+}
+
+/* ---- memory ---- */
+
+static size_t page_rounded(size_t size)
+{
+    return (size + 4095) & ~(size_t)4095;
+}
+
+/* All blocks are mapped; large ones begin at 2 MiB and ask for huge pages. */
+static bd_error *cpu_alloc(bd_device *device, size_t size_bytes, void **out)
+{
+    (void)device;
+    size_t size = page_rounded(size_bytes ? size_bytes : 1);
+    size_t extra = size >= HUGE_BYTES ? HUGE_BYTES : 0;
+    if (size < size_bytes || size + extra < size)
+        BD_FAIL(NO_MEMORY, "%zu bytes are more than an address space holds", size_bytes);
+    char *mapped = mmap(NULL, size + extra, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED)
+        BD_FAIL(NO_MEMORY, "no memory for %zu bytes: %s", size_bytes, strerror(errno));
+    if (extra) {
+        size_t skip = (HUGE_BYTES - (uintptr_t)mapped % HUGE_BYTES) % HUGE_BYTES;
+        if (skip)
+            munmap(mapped, skip);
+        if (skip < extra)
+            munmap(mapped + skip + size, extra - skip);
+        mapped += skip;
+        madvise(mapped, size, MADV_HUGEPAGE);
+    }
+    *out = mapped;
+    return NULL;
+}
+
+static void cpu_free(bd_device *device, void *memory, size_t size_bytes)
+{
+    (void)device;
+    if (memory)
+        munmap(memory, page_rounded(size_bytes ? size_bytes : 1));
+}
+
+/* ---- compiling ---- */
+
+static bd_error *take_compiler(bd_device *device, bd_compiler **out)
+{
+    bd_compiler *compiler = NULL;
+    pthread_mutex_lock(&device->lock);
+    if (device->idle_count > 0)
+        compiler = device->idle[--device->idle_count];
+    pthread_mutex_unlock(&device->lock);
+    if (compiler) {
+        *out = compiler;
+        return NULL;
+    }
+    return bd_compiler_create(&device->target, out);
+}
+
+static void give_compiler(bd_device *device, bd_compiler *compiler)
+{
+    pthread_mutex_lock(&device->lock);
+    bool kept = device->idle_count < COMPILERS_MAX;
+    if (kept)
+        device->idle[device->idle_count++] = compiler;
+    pthread_mutex_unlock(&device->lock);
+    if (!kept)
+        bd_compiler_destroy(compiler);
+}
+
+static bd_error *emit_program(bd_module *module, const bd_kir *program)
+{
+    if (program->family == BD_KIR_LOOP)
+        return bd_loop_emit(module, program);
+    bd_arena arena;
+    bd_arena_init(&arena);
+    bd_kir *loops = NULL;
+    bd_error *err = bd_contraction_as_loop(program, &arena, &loops);
+    if (!err)
+        err = bd_loop_emit(module, loops);
+    bd_arena_deinit(&arena);
+    return err;
+}
+
+static bd_error *make_object(bd_device *device, const bd_kir *program, uint8_t **out_bytes,
+                             size_t *out_size)
+{
+    bd_compiler *compiler = NULL;
+    BD_TRY(take_compiler(device, &compiler));
+    bd_module *module = bd_module_create(compiler);
+    bd_error *err = emit_program(module, program);
+    if (err)
+        bd_module_destroy(module);
+    else
+        err = bd_module_finish(module, out_bytes, out_size);
+    give_compiler(device, compiler);
+    if (!err)
+        atomic_fetch_add(&device->compiles, 1);
+    return err;
+}
+
+static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded *code,
+                             bd_kernel **out)
+{
+    if (program->family == BD_KIR_LOOP)
+        return bd_loop_create(&device->target, program, code, out);
+    bd_arena arena;
+    bd_arena_init(&arena);
+    bd_kir *loops = NULL;
+    bd_error *err = bd_contraction_as_loop(program, &arena, &loops);
+    if (!err)
+        err = bd_loop_create(&device->target, loops, code, out);
+    bd_arena_deinit(&arena);
+    return err;
+}
+
+static bd_error *load_kernel(bd_device *device, const bd_kir *program, const uint8_t *bytes,
+                             size_t size, bd_kernel **out)
+{
+    bd_loaded *code = NULL;
+    BD_TRY(bd_code_load(device->code, bytes, size, &code));
+    bd_error *err = make_kernel(device, program, code, out);
+    if (err)
+        bd_code_free(code);
+    return err;
+}
+
+/* The object from the cache if it is there and loads; else *out stays NULL. */
+static void from_cache(bd_device *device, const bd_kir *program, const uint8_t *key,
+                       size_t key_bytes, bd_kernel **out)
+{
+    size_t size = 0;
+    uint8_t *object = bd_cache_get(device->cache, key, key_bytes, &size);
+    if (!object)
+        return;
+    bd_error *err = load_kernel(device, program, object, size, out);
+    bd_free(object);
+    if (err)
+        bd_error_free(err);
+    else
+        atomic_fetch_add(&device->cache_hits, 1);
+}
+
+static bd_error *compile_fresh(bd_device *device, const bd_kir *program, const uint8_t *key,
+                               size_t key_bytes, bd_kernel **out)
+{
+    if (device->compile_never) {
+        char *text = bd_kir_print(program);
+        bd_error *err = BD_ERROR(UNAVAILABLE,
+                                 "compiling is off (compile=never) and this kernel is not cached: "
+                                 "%.300s",
+                                 text);
+        bd_free(text);
+        return err;
+    }
+    uint8_t *object = NULL;
+    size_t size = 0;
+    BD_TRY(make_object(device, program, &object, &size));
+    bd_error *err = load_kernel(device, program, object, size, out);
+    if (!err && device->cache)
+        bd_cache_put(device->cache, key, key_bytes, object, size);
+    bd_free(object);
+    return err;
+}
+
+static bd_error *cpu_compile(bd_device *device, const bd_kir *program, bd_kernel **out)
+{
+    bd_kernel *kernel = NULL;
+    uint8_t *key = NULL;
+    size_t key_bytes = 0;
+    if (device->cache) {
+        key = bd_kir_serialize(program, &key_bytes);
+        from_cache(device, program, key, key_bytes, &kernel);
+    }
+    bd_error *err = NULL;
+    if (!kernel)
+        err = compile_fresh(device, program, key, key_bytes, &kernel);
+    bd_free(key);
+    if (!err)
+        *out = kernel;
+    return err;
+}
+
+static void cpu_kernel_free(bd_device *device, bd_kernel *kernel)
+{
+    (void)device;
+    if (!kernel)
+        return;
+    bd_loaded *code = kernel->code;
+    kernel->ops->destroy(kernel);
+    bd_code_free(code);
+}
+
+static size_t cpu_scratch_bytes(bd_device *device, const bd_kernel *kernel, const int64_t *ints)
+{
+    return bd_pool_scratch_bytes(device->pool, kernel, ints);
+}
+
+static void cpu_submit(bd_device *device, bd_submission *submission)
+{
+    bd_pool_submit(device->pool, submission);
+}
+
+static const bd_device_ops OPS = {
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .counters = cpu_counters,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .compile = cpu_compile,
+    .kernel_free = cpu_kernel_free,
+    .scratch_bytes = cpu_scratch_bytes,
+    .submit = cpu_submit,
+};
+
+const bd_driver bd_cpu_driver = {
+    .name = "cpu",
+    .probe = cpu_probe,
+    .open = cpu_open,
+    .ops = &OPS,
+};

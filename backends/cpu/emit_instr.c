@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One instruction: fetches operands in one shape, hands on to memory, arithmetic or reduction. */
+#include <string.h>
+
+#include "backends/cpu/constants.h"
+#include "backends/cpu/emit_parts.h"
+#include "proto/base/assert.h"
+
+static burn_dtype operand_dtype(const bd_emit *emit, const bd_kir_instr *instr, int operand)
+{
+    return (burn_dtype)emit->program->instrs[instr->operands[operand] - 1].dtype;
+}
+
+static LLVMValueRef constant(bd_emit *emit, const bd_kir_instr *instr)
+{
+    LLVMTypeRef type = bd_emit_type(emit, (burn_dtype)instr->dtype);
+    if (!burn_dtype_is_float((burn_dtype)instr->dtype))
+        return LLVMConstInt(type, instr->dtype == BURN_BOOL ? instr->i != 0
+                                                            : (unsigned long long)instr->i, 1);
+    return bd_part_float(emit, LLVMGetPoison(type), instr->f);
+}
+
+static LLVMValueRef scalar(bd_emit *emit, const bd_kir_instr *instr)
+{
+    burn_dtype stored = (burn_dtype)emit->program->scalar_dtypes[instr->index];
+    LLVMTypeRef type = stored == BURN_F64 ? emit->module->f64 : emit->module->i64;
+    LLVMValueRef place =
+        bd_part_offset(emit, emit->scalars, emit->module->i64, bd_emit_i64(emit, instr->index));
+    LLVMValueRef value = LLVMBuildLoad2(emit->builder, type, place, "");
+    bd_part_mark_invariant(emit, value);
+    unsigned lanes = emit->lanes;
+    emit->lanes = 1;
+    value = bd_part_cast(emit, value, stored == BURN_F64 ? BURN_F64 : BURN_I64,
+                         (burn_dtype)instr->dtype);
+    emit->lanes = lanes;
+    return value;
+}
+
+static LLVMValueRef position(bd_emit *emit, const bd_kir_instr *instr)
+{
+    LLVMValueRef here = emit->positions[instr->index];
+    if (instr->index != emit->vector_axis)
+        return here;
+    return LLVMBuildAdd(emit->builder, bd_emit_splat(emit, here),
+                        bd_emit_iota(emit, emit->module->i64), "");
+}
+
+static LLVMValueRef choose(bd_emit *emit, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef like = bd_part_is_vector(a) ? a : bd_part_is_vector(b) ? b : c;
+    a = bd_part_match(emit, a, like);
+    b = bd_part_match(emit, b, like);
+    return LLVMBuildSelect(emit->builder, c, a, b, "");
+}
+
+static LLVMValueRef arithmetic(bd_emit *emit, const bd_kir_instr *instr)
+{
+    LLVMValueRef inputs[3] = {NULL, NULL, NULL}, like = NULL;
+    int count = bd_kir_operand_count((bd_kir_code)instr->code);
+    for (int i = 0; i < count; i++) {
+        inputs[i] = emit->values[instr->operands[i]];
+        BD_ASSERT(inputs[i]);
+        if (!like || bd_part_is_vector(inputs[i]))
+            like = inputs[i];
+    }
+    if (instr->code == BD_KIR_SELECT)
+        return choose(emit, inputs[0], inputs[1], inputs[2]);
+    for (int i = 0; i < count; i++)
+        inputs[i] = bd_part_match(emit, inputs[i], like);
+    burn_dtype dtype = operand_dtype(emit, instr, 0);
+    if (instr->code == BD_KIR_CAST)
+        return bd_part_cast(emit, inputs[0], dtype, (burn_dtype)instr->dtype);
+    if (instr->code == BD_KIR_FMA) {
+        if (burn_dtype_is_float(dtype))
+            return bd_part_fma(emit, inputs[0], inputs[1], inputs[2]);
+        LLVMValueRef product = bd_part_binary(emit, BD_KIR_MUL, dtype, inputs[0], inputs[1]);
+        return bd_part_binary(emit, BD_KIR_ADD, dtype, product, inputs[2]);
+    }
+    if (count == 1)
+        return bd_part_unary(emit, instr->code, dtype, inputs[0]);
+    return bd_part_binary(emit, instr->code, dtype, inputs[0], inputs[1]);
+}
+
+void bd_emit_instr(bd_emit *emit, int number)
+{
+    const bd_kir_instr *instr = &emit->program->instrs[number];
+    LLVMValueRef *result = &emit->values[number + 1];
+    if (bd_part_is_reduction(instr->code)) {
+        bd_part_reduce(emit, number);
+        return;
+    }
+    switch ((int)instr->code) {
+    case BD_KIR_CONST:
+        *result = constant(emit, instr);
+        return;
+    case BD_KIR_SCALAR:
+        *result = scalar(emit, instr);
+        return;
+    case BD_KIR_INTEGER:
+        *result = bd_emit_int(emit, instr->integer);
+        return;
+    case BD_KIR_INDEX:
+        *result = position(emit, instr);
+        return;
+    case BD_KIR_GUARD:
+        *result = bd_part_guard(emit, instr->index);
+        return;
+    case BD_KIR_LOAD:
+    case BD_KIR_LOAD_AT:
+        *result = bd_part_load(emit, instr);
+        return;
+    case BD_KIR_CHECK:
+        *result = bd_part_check(emit, instr);
+        return;
+    case BD_KIR_RANDOM_BITS:
+    case BD_KIR_RANDOM_UNIFORM:
+        *result = bd_part_random(emit, instr);
+        return;
+    case BD_KIR_STORE:
+        bd_part_store(emit, instr);
+        return;
+    case BD_KIR_STORE_AT:
+        bd_part_store_at(emit, instr);
+        return;
+    case BD_KIR_SAVE:
+        bd_part_save(emit, instr);
+        return;
+    case BD_KIR_RESTORE:
+        *result = bd_part_restore(emit, instr);
+        return;
+    case BD_KIR_YIELD:
+        emit->yielded = emit->values[instr->operands[0]];
+        emit->yielded_varies = bd_part_is_vector(emit->yielded);
+        return;
+    case BD_KIR_ACC:
+        *result = emit->acc;
+        return;
+    default:
+        *result = arithmetic(emit, instr);
+    }
+}

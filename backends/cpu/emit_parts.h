@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the emitter's own files share: classes of instructions, memory access, conversion, math.
+ * Same rules as emit.h. */
+#pragma once
+
+#include "backends/cpu/emit.h"
+
+static inline bool bd_part_is_reduction(int code)
+{
+    return code >= BD_KIR_REDUCE_SUM && code <= BD_KIR_REDUCE_ARGMIN;
+}
+static inline bool bd_part_has_access(int code)
+{
+    return code == BD_KIR_LOAD || code == BD_KIR_LOAD_AT || code == BD_KIR_STORE ||
+           code == BD_KIR_STORE_AT;
+}
+static inline bool bd_part_is_effect(int code)
+{
+    return code == BD_KIR_STORE || code == BD_KIR_STORE_AT || code == BD_KIR_SAVE ||
+           code == BD_KIR_YIELD;
+}
+
+LLVMBasicBlockRef bd_part_block(bd_emit *emit);
+LLVMValueRef bd_part_offset(bd_emit *emit, LLVMValueRef base, LLVMTypeRef type, LLVMValueRef index);
+void bd_part_mark_invariant(bd_emit *emit, LLVMValueRef load);
+LLVMValueRef bd_part_add_scaled(bd_emit *emit, LLVMValueRef sum, bd_kir_int stride,
+                                LLVMValueRef position);
+/* The address without the terms of these axes. */
+LLVMValueRef bd_part_address_without(bd_emit *emit, int access, unsigned without);
+bool bd_part_is_vector(LLVMValueRef value);
+/* A float or integer constant of the same shape as `like` (vector or scalar). */
+LLVMValueRef bd_part_float(bd_emit *emit, LLVMValueRef like, double value);
+LLVMValueRef bd_part_integer(bd_emit *emit, LLVMValueRef like, int64_t value);
+/* Type with the shape of `like` and this element type. */
+LLVMTypeRef bd_part_like(LLVMValueRef like, LLVMTypeRef element);
+/* Splats it if `like` is a vector and it is none. */
+LLVMValueRef bd_part_match(bd_emit *emit, LLVMValueRef value, LLVMValueRef like);
+/* An intrinsic overloaded on one type: "llvm.sqrt". */
+LLVMValueRef bd_part_intrinsic(bd_emit *emit, const char *name, LLVMTypeRef overload,
+                               LLVMValueRef *arguments, unsigned count);
+
+/* emit_memory.c */
+LLVMValueRef bd_part_guard(bd_emit *emit, int guard); /* i1, or <lanes x i1> if it varies */
+LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr);
+void bd_part_store(bd_emit *emit, const bd_kir_instr *instr);
+void bd_part_store_at(bd_emit *emit, const bd_kir_instr *instr);
+LLVMValueRef bd_part_check(bd_emit *emit, const bd_kir_instr *instr);
+/* Loads and stores of lanes that lie side by side. */
+LLVMValueRef bd_part_load_lanes(bd_emit *emit, LLVMValueRef place, burn_dtype dtype,
+                                LLVMValueRef mask);
+void bd_part_store_lanes(bd_emit *emit, LLVMValueRef place, LLVMValueRef value, burn_dtype dtype,
+                         LLVMValueRef mask);
+
+/* emit_arith.c: unary, binary and ternary instructions; operands of one shape. */
+LLVMValueRef bd_part_unary(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef a);
+LLVMValueRef bd_part_binary(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef a,
+                            LLVMValueRef b);
+LLVMValueRef bd_part_cast(bd_emit *emit, LLVMValueRef value, burn_dtype from, burn_dtype to);
+LLVMValueRef bd_part_fma(bd_emit *emit, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef bd_part_isnan(bd_emit *emit, LLVMValueRef value);
+
+/* emit_random.c */
+LLVMValueRef bd_part_random(bd_emit *emit, const bd_kir_instr *instr);
+
+/* math.c: NULL if there is no form in code for this dtype and target. */
+LLVMValueRef bd_part_math(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef a);
+/* Through a table of C functions over f64 or i64 arrays. */
+LLVMValueRef bd_part_math_call(bd_emit *emit, int function, LLVMValueRef a, LLVMValueRef b);
+
+/* loop_reduce.c */
+void bd_part_reduce(bd_emit *emit, int instr);
+void bd_part_save(bd_emit *emit, const bd_kir_instr *instr);
+LLVMValueRef bd_part_restore(bd_emit *emit, const bd_kir_instr *instr);

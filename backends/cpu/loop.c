@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The kernel of a LOOP program: sizes to passes. */
+#include "backends/cpu/loop.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cpu/loop_shape.h"
+#include "proto/base/alloc.h"
+
+typedef struct loop_kernel {
+    bd_kernel base;
+    bd_loop_shape shape;
+    bd_kir_int extents[BD_KIR_AXES_MAX];
+    size_t slot_sizes[256];
+    int slot_count;
+    bd_pass_function whole, each[BD_KIR_PHASES_MAX], combine[BD_KIR_PHASES_MAX];
+} loop_kernel;
+
+typedef struct sizes {
+    int64_t items, tiles, serial, serial_outer, slot_row_bytes;
+    int64_t chunk, chunks; /* chunks 0: not split */
+    int64_t tile;
+    double elements; /* of an item */
+} sizes;
+
+static int64_t value_of(bd_kir_int integer, const int64_t *ints)
+{
+    return integer.argument < 0 ? integer.value : ints[integer.argument];
+}
+
+static void split(const loop_kernel *kernel, sizes *s)
+{
+    const bd_loop_shape *shape = &kernel->shape;
+    int64_t width = shape->form == BD_LOOP_COLUMN ? (int64_t)shape->lanes : 1;
+    int64_t inner = s->serial_outer ? s->serial / s->serial_outer : 0;
+    if (!shape->may_split || s->items == 0 || s->items >= BD_LOOP_SPLIT_ITEMS || inner == 0)
+        return;
+    int64_t chunk = BD_LOOP_CHUNK / width / inner;
+    chunk = chunk < 1 ? 1 : chunk;
+    int64_t chunks = (s->serial_outer + chunk - 1) / chunk;
+    if (chunks < 2)
+        return;
+    s->chunk = chunk;
+    s->chunks = chunks;
+}
+
+static sizes sizes_of(const loop_kernel *kernel, const int64_t *ints)
+{
+    const bd_loop_shape *shape = &kernel->shape;
+    sizes s = {.items = 1, .tiles = 1, .serial = 1, .serial_outer = 1, .tile = shape->tile};
+    for (int i = 0; i < shape->outer_count; i++)
+        s.items *= value_of(kernel->extents[shape->outer[i]], ints);
+    for (int i = 0; i < shape->serial_count; i++)
+        s.serial *= value_of(kernel->extents[shape->serial[i]], ints);
+    if (shape->serial_count > 0)
+        s.serial_outer = value_of(kernel->extents[shape->serial[0]], ints);
+    s.elements = (double)s.serial;
+    if (shape->form != BD_LOOP_ROW && shape->vector_axis >= 0) {
+        int64_t extent = value_of(kernel->extents[shape->vector_axis], ints);
+        s.tile = shape->form == BD_LOOP_COLUMN ? (int64_t)shape->lanes : shape->tile;
+        s.tiles = (extent + s.tile - 1) / s.tile;
+        s.items *= s.tiles;
+        s.elements *= (double)(extent < s.tile ? extent : s.tile);
+    }
+    int64_t width = shape->form == BD_LOOP_COLUMN ? (int64_t)shape->lanes : 1;
+    for (int i = 0; i < kernel->slot_count; i++)
+        s.slot_row_bytes += (s.serial * width * (int64_t)kernel->slot_sizes[i] + 63) & -64;
+    split(kernel, &s);
+    return s;
+}
+
+static int64_t partials_bytes(const loop_kernel *kernel, const sizes *s)
+{
+    int64_t width = kernel->shape.form == BD_LOOP_COLUMN ? (int64_t)kernel->shape.lanes : 1;
+    return 16 * kernel->shape.reduction_count * width * s->items * (s->chunks + 1);
+}
+
+static void set_params(const sizes *s, bd_pass *pass)
+{
+    memset(pass->params, 0, sizeof pass->params);
+    pass->params[BD_LOOP_TILE] = s->tile;
+    pass->params[BD_LOOP_TILES] = s->tiles;
+    pass->params[BD_LOOP_SERIAL] = s->chunk;
+    pass->params[BD_LOOP_CHUNKS] = s->chunks;
+    pass->params[BD_LOOP_ITEMS] = s->items;
+    pass->params[BD_LOOP_PARTIALS] = s->chunks ? s->items * s->slot_row_bytes : 0;
+    pass->nontemporal = 0;
+}
+
+static int plan(const bd_kernel *base, const int64_t *ints, bd_pass *out_passes)
+{
+    const loop_kernel *kernel = (const loop_kernel *)base;
+    sizes s = sizes_of(kernel, ints);
+    double item_ns = 4 + s.elements * kernel->shape.element_ns;
+    if (s.chunks == 0) {
+        out_passes[0].run = kernel->whole;
+        out_passes[0].item_count = s.items;
+        out_passes[0].item_ns = item_ns;
+        set_params(&s, &out_passes[0]);
+        return 1;
+    }
+    int count = 0;
+    for (int i = 0; i < kernel->shape.each_count; i++) {
+        bd_pass *each = &out_passes[count++], *combine = &out_passes[count++];
+        each->run = kernel->each[i];
+        each->item_count = s.items * s.chunks;
+        each->item_ns = item_ns / (double)s.chunks / kernel->shape.each_count;
+        set_params(&s, each);
+        combine->run = kernel->combine[i];
+        combine->item_count = s.items;
+        combine->item_ns = 20 + (double)s.chunks;
+        set_params(&s, combine);
+    }
+    return count;
+}
+
+static void scratch(const bd_kernel *base, const int64_t *ints, size_t *out_worker_bytes,
+                    size_t *out_shared_bytes)
+{
+    const loop_kernel *kernel = (const loop_kernel *)base;
+    sizes s = sizes_of(kernel, ints);
+    *out_worker_bytes = s.chunks ? 0 : (size_t)s.slot_row_bytes;
+    *out_shared_bytes =
+        s.chunks ? (size_t)(s.items * s.slot_row_bytes + partials_bytes(kernel, &s)) : 0;
+}
+
+static void destroy(bd_kernel *base)
+{
+    bd_free(base);
+}
+
+static bd_error *find(const bd_loaded *code, const char *prefix, int number, bd_pass_function *out)
+{
+    char name[16];
+    snprintf(name, sizeof name, number < 0 ? "%s" : "%s%d", prefix, number);
+    void *address = bd_code_symbol(code, name);
+    if (!address)
+        BD_FAIL(DEVICE, "the kernel's object has no function %s", name);
+    *out = (bd_pass_function)(uintptr_t)address;
+    return NULL;
+}
+
+static bd_error *find_all(const bd_loaded *code, loop_kernel *kernel)
+{
+    BD_TRY(find(code, "k", -1, &kernel->whole));
+    for (int i = 0; i < kernel->shape.each_count && kernel->shape.may_split; i++) {
+        BD_TRY(find(code, "e", i, &kernel->each[i]));
+        BD_TRY(find(code, "c", i, &kernel->combine[i]));
+    }
+    return NULL;
+}
+
+bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_loaded *code,
+                         bd_kernel **out)
+{
+    static const bd_kernel_ops ops = {plan, scratch, destroy};
+    loop_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
+    bd_error *err = bd_loop_shape_of(target, program, &kernel->shape);
+    if (!err)
+        err = find_all(code, kernel);
+    if (err) {
+        bd_free(kernel);
+        return err;
+    }
+    kernel->base.ops = &ops;
+    kernel->base.code = code;
+    for (int axis = 0; axis < program->axis_count; axis++)
+        kernel->extents[axis] = program->axes[axis].extent;
+    kernel->slot_count = program->slot_count;
+    for (int slot = 0; slot < program->slot_count; slot++)
+        kernel->slot_sizes[slot] = bd_loop_value_bytes((burn_dtype)program->slot_dtypes[slot]);
+    *out = &kernel->base;
+    return NULL;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Emission of LOOP programs; the forms are described in loop_shape.h. Functions:
+ *   k          all phases, item by item
+ *   e0, e1 …   one EACH phase over items and chunks (split)
+ *   c0, c1 …   combines its partials; the last one also runs the ROW phases with their stores */
+#include <stdio.h>
+
+#include "backends/cpu/loop.h"
+#include "backends/cpu/loop_parts.h"
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+
+/* Positions of an innermost loop between two flushes of partial sums. */
+enum { BLOCK_STEPS = 128 };
+
+typedef struct walk {
+    bd_emit *emit;
+    const bd_loop_shape *shape;
+    bd_emit_loop loop;
+    bd_emit_frame frame;
+    bool chunked;
+    int digit_count;
+    LLVMValueRef extents[BD_KIR_AXES_MAX + 2], digits[BD_KIR_AXES_MAX + 2];
+    LLVMValueRef item, tile, chunk;
+} walk;
+
+static LLVMValueRef param(bd_emit *emit, int number)
+{
+    size_t offset = offsetof(bd_call, params) + sizeof(int64_t) * (size_t)number;
+    return bd_emit_call_field(emit, offset, emit->module->i64);
+}
+
+static LLVMValueRef smaller(bd_emit *emit, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef less = LLVMBuildICmp(emit->builder, LLVMIntSLT, a, b, "");
+    return LLVMBuildSelect(emit->builder, less, a, b, "");
+}
+
+static walk *walk_create(bd_module *module, const bd_kir *program, const bd_loop_shape *shape,
+                         const char *name)
+{
+    walk *w = bd_alloc_zeroed(sizeof *w);
+    bd_emit *emit = w->emit = bd_emit_create(module, program, name);
+    w->shape = shape;
+    w->loop.shape = shape;
+    emit->loop = &w->loop;
+    for (int axis = 0; axis < program->axis_count; axis++)
+        w->loop.extents[axis] = bd_emit_int(emit, program->axes[axis].extent);
+    bd_loop_slots_begin(emit);
+    for (int p = 0; p < program->phase_count; p++)
+        if (program->phases[p].kind == BD_KIR_UNIFORM)
+            bd_emit_phase(emit, &program->phases[p]);
+    return w;
+}
+
+static void walk_finish(walk *w)
+{
+    bd_emit_finish(w->emit);
+    bd_free(w);
+}
+
+/* The loop over items: their number is split into digits once, then counted up. */
+static void items_begin(walk *w, bool chunked)
+{
+    bd_emit *emit = w->emit;
+    const bd_loop_shape *shape = w->shape;
+    LLVMBuilderRef b = emit->builder;
+    w->chunked = chunked;
+    for (int i = 0; i < shape->outer_count; i++)
+        w->extents[w->digit_count++] = w->loop.extents[shape->outer[i]];
+    bool tiled = shape->form != BD_LOOP_ROW && shape->vector_axis >= 0;
+    if (tiled)
+        w->extents[w->digit_count++] = param(emit, BD_LOOP_TILES);
+    if (chunked)
+        w->extents[w->digit_count++] = param(emit, BD_LOOP_CHUNKS);
+    LLVMValueRef rest = emit->begin;
+    for (int i = w->digit_count - 1; i >= 0; i--) {
+        w->digits[i] = i ? LLVMBuildURem(b, rest, w->extents[i], "") : rest;
+        rest = i ? LLVMBuildUDiv(b, rest, w->extents[i], "") : rest;
+    }
+    w->item = bd_emit_for(emit, &w->frame, emit->begin, emit->end, bd_emit_i64(emit, 1));
+    for (int i = 0; i < w->digit_count; i++)
+        w->digits[i] = bd_emit_carry(emit, &w->frame, w->digits[i]);
+    for (int i = 0; i < shape->outer_count; i++)
+        emit->positions[shape->outer[i]] = w->digits[i];
+    w->tile = tiled ? w->digits[shape->outer_count] : NULL;
+    w->chunk = chunked ? w->digits[w->digit_count - 1] : NULL;
+}
+
+static void items_end(walk *w)
+{
+    bd_emit *emit = w->emit;
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef carry = bd_emit_i64(emit, 1);
+    for (int i = w->digit_count - 1; i >= 0; i--) {
+        LLVMValueRef next = LLVMBuildAdd(b, w->digits[i], carry, "");
+        if (i > 0) {
+            LLVMValueRef full = LLVMBuildICmp(b, LLVMIntEQ, next, w->extents[i], "");
+            next = LLVMBuildSelect(b, full, bd_emit_i64(emit, 0), next, "");
+            carry = LLVMBuildZExt(b, full, emit->module->i64, "");
+        }
+        bd_emit_carried(&w->frame, (unsigned)i, next);
+    }
+    bd_emit_for_end(emit, &w->frame);
+}
+
+/* One loop over [first, last) of the vector axis; remaining != NULL: masked by it. */
+static LLVMValueRef one_vector_loop(walk *w, const bd_kir_phase *phase, LLVMValueRef first,
+                                    LLVMValueRef last, bool masked)
+{
+    bd_emit *emit = w->emit;
+    int axis = w->shape->vector_axis;
+    bd_emit_frame frame;
+    LLVMValueRef step = bd_emit_i64(emit, emit->lanes), stop = last;
+    if (!masked && emit->lanes > 1) {
+        LLVMValueRef count = LLVMBuildSub(emit->builder, last, first, "");
+        count = LLVMBuildAnd(emit->builder, count, bd_emit_i64(emit, -(int64_t)emit->lanes), "");
+        stop = LLVMBuildAdd(emit->builder, first, count, "");
+    }
+    LLVMValueRef index = bd_emit_for(emit, &frame, first, stop, step);
+    bd_loop_reductions_carry(emit, &frame);
+    emit->positions[axis] = index;
+    if (masked)
+        bd_emit_set_tail(emit, LLVMBuildSub(emit->builder, last, index, ""));
+    bd_emit_phase(emit, phase);
+    bd_emit_clear_tail(emit);
+    bd_loop_reductions_carried(emit, &frame);
+    bd_emit_for_end(emit, &frame);
+    bd_loop_reductions_after(emit, &frame);
+    return stop;
+}
+
+static void vector_loop(walk *w, const bd_kir_phase *phase, LLVMValueRef first, LLVMValueRef last)
+{
+    bd_emit *emit = w->emit;
+    unsigned lanes = emit->lanes;
+    bd_loop_reductions_clear(emit);
+    if (lanes > 1 && w->shape->single) {
+        one_vector_loop(w, phase, first, last, true);
+    } else if (lanes > 1) {
+        LLVMValueRef rest = one_vector_loop(w, phase, first, last, false);
+        if (emit->module->target->masked) {
+            one_vector_loop(w, phase, rest, last, true);
+        } else {
+            bd_loop_reductions_flush(emit);
+            bd_emit_lanes(emit, w->shape->vector_axis, 1);
+            bd_loop_reductions_clear(emit);
+            one_vector_loop(w, phase, rest, last, false);
+            bd_loop_reductions_flush(emit);
+            bd_emit_lanes(emit, w->shape->vector_axis, lanes);
+            return;
+        }
+    } else {
+        one_vector_loop(w, phase, first, last, false);
+    }
+    bd_loop_reductions_flush(emit);
+}
+
+static void column_steps(walk *w, const bd_kir_phase *phase, int axis, LLVMValueRef first,
+                         LLVMValueRef last)
+{
+    bd_emit *emit = w->emit;
+    bd_emit_frame frame;
+    bd_loop_reductions_clear(emit);
+    emit->positions[axis] = bd_emit_for(emit, &frame, first, last, bd_emit_i64(emit, 1));
+    bd_loop_reductions_carry(emit, &frame);
+    bd_emit_phase(emit, phase);
+    bd_loop_reductions_carried(emit, &frame);
+    bd_emit_for_end(emit, &frame);
+    bd_loop_reductions_after(emit, &frame);
+    bd_loop_reductions_flush(emit);
+}
+
+static void innermost(walk *w, const bd_kir_phase *phase, int axis, LLVMValueRef first,
+                      LLVMValueRef last)
+{
+    bd_emit *emit = w->emit;
+    bool row = w->shape->form == BD_LOOP_ROW;
+    bd_emit_frame blocks;
+    LLVMValueRef step = bd_emit_i64(emit, BLOCK_STEPS * (row ? (int64_t)emit->lanes : 1));
+    LLVMValueRef block = bd_emit_for(emit, &blocks, first, last, step);
+    LLVMValueRef stop = smaller(emit, LLVMBuildAdd(emit->builder, block, step, ""), last);
+    if (row)
+        vector_loop(w, phase, block, stop);
+    else
+        column_steps(w, phase, axis, block, stop);
+    bd_emit_for_end(emit, &blocks);
+}
+
+/* Loops over the SERIAL axes; [first, last) bounds the outermost. */
+static void nest(walk *w, const bd_kir_phase *phase, LLVMValueRef first, LLVMValueRef last)
+{
+    bd_emit *emit = w->emit;
+    const bd_loop_shape *shape = w->shape;
+    bd_emit_branch branches[BD_KIR_AXES_MAX];
+    bd_emit_frame frames[BD_KIR_AXES_MAX];
+    int count = shape->serial_count;
+    for (int level = 0; level < count; level++) {
+        int axis = shape->serial[level];
+        unsigned inner = 0;
+        for (int i = level; i < count; i++)
+            inner |= 1u << shape->serial[i];
+        if (level > 0) {
+            first = bd_emit_i64(emit, 0);
+            last = w->loop.extents[axis];
+        }
+        bd_emit_if(emit, &branches[level],
+                   LLVMBuildICmp(emit->builder, LLVMIntSLT, first, last, ""));
+        bd_emit_hoist(emit, phase, inner);
+        if (level < count - 1)
+            emit->positions[axis] =
+                bd_emit_for(emit, &frames[level], first, last, bd_emit_i64(emit, 1));
+        else
+            innermost(w, phase, axis, first, last);
+    }
+    for (int level = count - 1; level >= 0; level--) {
+        if (level < count - 1)
+            bd_emit_for_end(emit, &frames[level]);
+        bd_emit_end_if(emit, &branches[level]);
+    }
+    bd_emit_unhoist(emit);
+}
+
+static void each_phase(walk *w, int p, LLVMValueRef first, LLVMValueRef last)
+{
+    bd_emit *emit = w->emit;
+    const bd_loop_shape *shape = w->shape;
+    const bd_kir_phase *phase = &emit->program->phases[p];
+    if (shape->form == BD_LOOP_ROW)
+        bd_emit_lanes(emit, shape->vector_axis, shape->lanes);
+    bd_loop_reductions_begin(emit, p);
+    if (shape->serial_count > 0) {
+        nest(w, phase, first, last);
+    } else {
+        bd_loop_reductions_clear(emit);
+        bd_emit_phase(emit, phase);
+        bd_loop_reductions_flush(emit);
+    }
+    for (int i = 0; i < shape->serial_count; i++)
+        emit->positions[shape->serial[i]] = bd_emit_i64(emit, 0);
+    bd_loop_reductions_end(emit);
+    w->loop.reduction_count = 0;
+    if (shape->form == BD_LOOP_ROW)
+        bd_emit_lanes(emit, -1, 1);
+}
+
+/* All ROW phases of a map as one; they stand one behind the other. */
+static bd_kir_phase map_phase(const bd_kir *program)
+{
+    bd_kir_phase all = {BD_KIR_ROW, 0, 0};
+    bool found = false;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind != BD_KIR_ROW)
+            continue;
+        if (!found)
+            all.first = phase->first;
+        found = true;
+        all.count = (uint16_t)(phase->first + phase->count - all.first);
+    }
+    return all;
+}
+
+static void map_item(walk *w)
+{
+    bd_emit *emit = w->emit;
+    bd_kir_phase phase = map_phase(emit->program);
+    int axis = w->shape->vector_axis;
+    if (axis < 0) {
+        bd_emit_phase(emit, &phase);
+        return;
+    }
+    LLVMValueRef tile = param(emit, BD_LOOP_TILE);
+    LLVMValueRef first = LLVMBuildMul(emit->builder, w->tile, tile, "");
+    LLVMValueRef last = smaller(emit, LLVMBuildAdd(emit->builder, first, tile, ""),
+                                w->loop.extents[axis]);
+    emit->positions[axis] = first;
+    bd_emit_lanes(emit, axis, w->shape->lanes);
+    bd_emit_hoist(emit, &phase, 1u << axis);
+    vector_loop(w, &phase, first, last);
+    bd_emit_unhoist(emit);
+    bd_emit_lanes(emit, -1, 1);
+}
+
+/* Sets the lanes of a column item: the rows that exist of its `lanes`. */
+static void column_begin(walk *w)
+{
+    bd_emit *emit = w->emit;
+    int axis = w->shape->vector_axis;
+    if (w->shape->form != BD_LOOP_COLUMN)
+        return;
+    LLVMValueRef first =
+        LLVMBuildMul(emit->builder, w->tile, bd_emit_i64(emit, w->shape->lanes), "");
+    emit->positions[axis] = first;
+    bd_emit_lanes(emit, axis, w->shape->lanes);
+    bd_emit_set_tail(emit, LLVMBuildSub(emit->builder, w->loop.extents[axis], first, ""));
+}
+
+static void column_end(walk *w)
+{
+    bd_emit_clear_tail(w->emit);
+    bd_emit_lanes(w->emit, -1, 1);
+}
+
+static void row_phase(bd_emit *emit, const bd_kir_phase *phase, bool with_effects)
+{
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        if (with_effects || !bd_part_is_effect(emit->program->instrs[i].code))
+            bd_emit_instr(emit, i);
+}
+
+static LLVMValueRef outer_serial(walk *w)
+{
+    return w->shape->serial_count ? w->loop.extents[w->shape->serial[0]] : bd_emit_i64(w->emit, 1);
+}
+
+static void emit_whole(bd_module *module, const bd_kir *program, const bd_loop_shape *shape)
+{
+    walk *w = walk_create(module, program, shape, "k");
+    items_begin(w, false);
+    if (shape->form == BD_LOOP_MAP) {
+        map_item(w);
+    } else {
+        column_begin(w);
+        for (int p = 0; p < program->phase_count; p++) {
+            if (program->phases[p].kind == BD_KIR_EACH)
+                each_phase(w, p, bd_emit_i64(w->emit, 0), outer_serial(w));
+            else if (program->phases[p].kind == BD_KIR_ROW)
+                row_phase(w->emit, &program->phases[p], true);
+        }
+        column_end(w);
+    }
+    items_end(w);
+    walk_finish(w);
+}
+
+/* Slots of a split lie in shared scratch, one row an item. */
+static void shared_slots(walk *w, LLVMValueRef item)
+{
+    bd_emit *emit = w->emit;
+    if (emit->program->slot_count == 0)
+        return;
+    LLVMValueRef base =
+        bd_emit_call_field(emit, offsetof(bd_call, shared_scratch), emit->module->pointer);
+    LLVMValueRef offset = LLVMBuildMul(emit->builder, item, w->loop.slot_bytes, "");
+    w->loop.slot_base = bd_part_offset(emit, base, emit->module->i8, offset);
+}
+
+static void emit_each(bd_module *module, const bd_kir *program, const bd_loop_shape *shape,
+                      int number)
+{
+    char name[16];
+    snprintf(name, sizeof name, "e%d", number);
+    walk *w = walk_create(module, program, shape, name);
+    bd_emit *emit = w->emit;
+    LLVMBuilderRef b = emit->builder;
+    items_begin(w, true);
+    LLVMValueRef item = LLVMBuildUDiv(b, w->item, param(emit, BD_LOOP_CHUNKS), "");
+    shared_slots(w, item);
+    column_begin(w);
+    for (int p = 0; p < shape->each[number]; p++) {
+        if (program->phases[p].kind == BD_KIR_EACH)
+            bd_loop_finals_load(emit, p, item);
+        else if (program->phases[p].kind == BD_KIR_ROW)
+            row_phase(emit, &program->phases[p], false);
+    }
+    LLVMValueRef size = param(emit, BD_LOOP_SERIAL);
+    LLVMValueRef first = LLVMBuildMul(b, w->chunk, size, "");
+    LLVMValueRef last = smaller(emit, LLVMBuildAdd(b, first, size, ""), outer_serial(w));
+    each_phase(w, shape->each[number], first, last);
+    w->loop.reduction_count = 0;
+    for (int i = 0; i < shape->reduction_count; i++)
+        w->loop.reduction_count += shape->reduction_phase[i] == shape->each[number];
+    bd_loop_partials_store(emit, shape->each[number], w->item);
+    column_end(w);
+    items_end(w);
+    walk_finish(w);
+}
+
+static void emit_combine(bd_module *module, const bd_kir *program, const bd_loop_shape *shape,
+                         int number)
+{
+    char name[16];
+    snprintf(name, sizeof name, "c%d", number);
+    walk *w = walk_create(module, program, shape, name);
+    bd_emit *emit = w->emit;
+    bool last = number == shape->each_count - 1;
+    items_begin(w, false);
+    shared_slots(w, w->item);
+    column_begin(w);
+    LLVMValueRef chunks = param(emit, BD_LOOP_CHUNKS);
+    LLVMValueRef first = LLVMBuildMul(emit->builder, w->item, chunks, "");
+    for (int p = 0; p < program->phase_count; p++) {
+        bool is_each = program->phases[p].kind == BD_KIR_EACH;
+        if (p == shape->each[number]) {
+            bd_loop_partials_combine(emit, p, first, chunks);
+            bd_loop_finals_store(emit, p, w->item);
+        } else if (is_each && last) {
+            bd_loop_finals_load(emit, p, w->item);
+        } else if (program->phases[p].kind == BD_KIR_ROW && last) {
+            row_phase(emit, &program->phases[p], true);
+        }
+    }
+    column_end(w);
+    items_end(w);
+    walk_finish(w);
+}
+
+bd_error *bd_loop_emit(bd_module *module, const bd_kir *program)
+{
+    bd_loop_shape shape;
+    BD_TRY(bd_loop_shape_of(module->target, program, &shape));
+    emit_whole(module, program, &shape);
+    for (int i = 0; i < shape.each_count && shape.may_split; i++) {
+        emit_each(module, program, &shape, i);
+        emit_combine(module, program, &shape, i);
+    }
+    return NULL;
+}

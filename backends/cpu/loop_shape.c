@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cpu/loop_shape.h"
+
+#include <string.h>
+
+#include "backends/cpu/emit_parts.h"
+
+size_t bd_loop_value_bytes(burn_dtype dtype)
+{
+    return dtype == BURN_F16 || dtype == BURN_BF16 ? 4 : burn_dtype_size(dtype);
+}
+
+int bd_loop_reduction_parts(int code)
+{
+    return code == BD_KIR_REDUCE_ARGMAX || code == BD_KIR_REDUCE_ARGMIN ? 2 : 1;
+}
+
+/* Rough cost of an instruction in vector operations. */
+static int weight_of(const bd_kir_instr *instr)
+{
+    bool wide = instr->dtype == BURN_F64;
+    switch ((int)instr->code) {
+    case BD_KIR_CONST:
+    case BD_KIR_SCALAR:
+    case BD_KIR_INTEGER:
+        return 0;
+    case BD_KIR_EXP:
+    case BD_KIR_EXP2:
+    case BD_KIR_SIGMOID:
+    case BD_KIR_TANH:
+    case BD_KIR_LOG:
+    case BD_KIR_LOG2:
+    case BD_KIR_LOG10:
+        return wide ? 80 : 14;
+    case BD_KIR_ERF:
+    case BD_KIR_ERFC:
+    case BD_KIR_SIN:
+    case BD_KIR_COS:
+    case BD_KIR_TAN:
+    case BD_KIR_RANDOM_BITS:
+    case BD_KIR_RANDOM_UNIFORM:
+        return wide ? 80 : 40;
+    case BD_KIR_EXPM1:
+    case BD_KIR_LOG1P:
+    case BD_KIR_ASIN:
+    case BD_KIR_ACOS:
+    case BD_KIR_ATAN:
+    case BD_KIR_SINH:
+    case BD_KIR_COSH:
+    case BD_KIR_ASINH:
+    case BD_KIR_ACOSH:
+    case BD_KIR_ATANH:
+    case BD_KIR_POW:
+    case BD_KIR_ATAN2:
+        return wide ? 80 : 40;
+    case BD_KIR_LGAMMA:
+    case BD_KIR_DIGAMMA:
+    case BD_KIR_FLOORDIV:
+    case BD_KIR_MOD:
+    case BD_KIR_FMOD:
+    case BD_KIR_NEXTAFTER:
+        return 80;
+    case BD_KIR_DIV:
+    case BD_KIR_RECIP:
+    case BD_KIR_SQRT:
+    case BD_KIR_RSQRT:
+        return burn_dtype_is_float((burn_dtype)instr->dtype) ? 5 : 40;
+    default:
+        return wide ? 2 : 1;
+    }
+}
+
+static bool is_f64_program(const bd_kir *program)
+{
+    for (int i = 0; i < program->instr_count; i++)
+        if (program->instrs[i].dtype == BURN_F64)
+            return true;
+    return false;
+}
+
+/* How well accesses run with the lanes along an axis: unit strides are best, gathers poor. */
+static int score(const bd_kir *program, int axis, bool each_only)
+{
+    int total = 0;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind == BD_KIR_UNIFORM || (each_only && phase->kind != BD_KIR_EACH))
+            continue;
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            const bd_kir_instr *instr = &program->instrs[i];
+            if (!bd_part_has_access(instr->code))
+                continue;
+            bd_kir_int stride = program->accesses[instr->index].strides[axis];
+            bool store = instr->code == BD_KIR_STORE || instr->code == BD_KIR_STORE_AT;
+            if (bd_kir_int_is(stride, 1))
+                total += store ? 6 : 4;
+            else if (bd_kir_int_is(stride, 0))
+                total += store ? -8 : 1;
+            else
+                total -= store ? 8 : 4;
+        }
+    }
+    return total;
+}
+
+static bool has_gather(const bd_kir *program, int axis)
+{
+    for (int i = 0; i < program->instr_count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (instr->code == BD_KIR_LOAD_AT || instr->code == BD_KIR_STORE_AT)
+            return true;
+        if (!bd_part_has_access(instr->code) || axis < 0)
+            continue;
+        bd_kir_int stride = program->accesses[instr->index].strides[axis];
+        if (!bd_kir_int_is(stride, 0) && !bd_kir_int_is(stride, 1))
+            return true;
+    }
+    return false;
+}
+
+static void choose_axis(const bd_kir *program, bd_loop_shape *shape)
+{
+    int best = -1, best_score = 0, last_serial = -1;
+    for (int axis = 0; axis < program->axis_count; axis++) {
+        if (program->axes[axis].role == BD_KIR_SERIAL) {
+            last_serial = axis;
+            continue;
+        }
+        int value = score(program, axis, shape->each_count > 0);
+        if (best < 0 || value >= best_score) {
+            best = axis;
+            best_score = value;
+        }
+    }
+    shape->form = shape->each_count == 0 ? BD_LOOP_MAP : BD_LOOP_COLUMN;
+    shape->vector_axis = best;
+    if (shape->each_count == 0)
+        return;
+    if (last_serial >= 0 && (best < 0 || score(program, last_serial, true) >= best_score)) {
+        shape->form = BD_LOOP_ROW;
+        shape->vector_axis = last_serial;
+    } else if (best < 0) {
+        shape->form = BD_LOOP_ROW;
+    }
+}
+
+static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop_shape *shape,
+                         int weight)
+{
+    unsigned lanes = target->vector_bytes / (is_f64_program(program) ? 8 : 4);
+    shape->unroll = 1;
+    if (!has_gather(program, shape->vector_axis)) {
+        if (shape->form == BD_LOOP_MAP)
+            shape->unroll = weight <= 6 ? 2 : 1;
+        else
+            shape->unroll = weight <= 16 ? 4 : weight <= 40 ? 2 : 1;
+    }
+    shape->lanes = shape->vector_axis < 0 ? 1 : lanes * shape->unroll;
+    shape->single = target->masked && weight > 12;
+    size_t widest = 1;
+    for (int i = 0; i < program->buffer_count; i++)
+        if (burn_dtype_size(program->buffers[i].dtype) > widest)
+            widest = burn_dtype_size(program->buffers[i].dtype);
+    shape->tile = (int)(BD_LOOP_TILE_BYTES / widest);
+    shape->element_ns = (0.25 * weight / (double)lanes) * (is_f64_program(program) ? 1 : 1);
+    for (int i = 0; i < program->instr_count; i++)
+        if (bd_part_has_access(program->instrs[i].code))
+            shape->element_ns += 0.04 * (double)burn_dtype_size(
+                program->buffers[program->accesses[program->instrs[i].index].buffer].dtype);
+}
+
+bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_loop_shape *out)
+{
+    bd_loop_shape shape = {.vector_axis = -1};
+    int weight = 0;
+    bool ordered = false;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind == BD_KIR_EACH)
+            shape.each[shape.each_count++] = p;
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            const bd_kir_instr *instr = &program->instrs[i];
+            weight += phase->kind == BD_KIR_UNIFORM ? 0 : weight_of(instr);
+            if (phase->kind != BD_KIR_EACH)
+                continue;
+            ordered |= instr->code == BD_KIR_STORE_AT;
+            shape.split_slots |= instr->code == BD_KIR_SAVE;
+            if (!bd_part_is_reduction(instr->code))
+                continue;
+            if (shape.reduction_count == BD_LOOP_REDUCTIONS_MAX)
+                BD_FAIL(UNSUPPORTED, "a kernel has more than %d reductions",
+                        BD_LOOP_REDUCTIONS_MAX);
+            shape.reduction_phase[shape.reduction_count] = p;
+            shape.reductions[shape.reduction_count++] = i;
+        }
+    }
+    choose_axis(program, &shape);
+    choose_lanes(target, program, &shape, weight);
+    for (int axis = 0; axis < program->axis_count; axis++) {
+        if (program->axes[axis].role == BD_KIR_SERIAL)
+            shape.serial[shape.serial_count++] = axis;
+        else if (axis != shape.vector_axis)
+            shape.outer[shape.outer_count++] = axis;
+    }
+    shape.may_split = shape.each_count > 0 && shape.each_count <= 10 && shape.serial_count > 0 &&
+                      !ordered && shape.reduction_count > 0;
+    *out = shape;
+    return NULL;
+}

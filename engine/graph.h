@@ -121,8 +121,8 @@ bd_error *bd_graph_simplify(bd_graph *graph, bd_node *roots, uint32_t root_count
 /* One op over nodes: promotes and broadcasts the inputs of pointwise ops, infers dtype and dims,
  * folds, hash-conses. Composite ops without a gradient rule and ops with several outputs are
  * decomposed here (then use bd_build_outputs). attrs as in the row; SIZE attrs hold bd_ints; NULL if none.
- * CONSTANT and INTEGER leaves are weak in promotion, as Python's numbers: a float one makes integers
- * float, otherwise the tensors decide. SCALAR leaves count as 0-d tensors of their dtype.
+ * Numbers (bd_build_number, _whole) and INTEGER leaves are weak in promotion, as Python's numbers: a float one makes
+ * integers float, otherwise the tensors decide. Constants and SCALAR leaves count as 0-d tensors.
  * An absent optional input is NONE.
  * Returns NONE after an error, which the graph keeps (first one wins) and the stage returns. */
 bd_node bd_build(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t input_count,
@@ -130,6 +130,9 @@ bd_node bd_build(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t in
 uint32_t bd_build_outputs(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t input_count,
                           const bd_attr_value *attrs, bd_node *out, uint32_t out_max);
 bd_node bd_build_constant(bd_graph *graph, burn_dtype dtype, double value);
+/* A number as written in a rule: a constant of rank 0, float64 or int64, weak in promotion. */
+bd_node bd_build_number(bd_graph *graph, double value);
+bd_node bd_build_whole(bd_graph *graph, int64_t value);
 bd_node bd_build_integer(bd_graph *graph, bd_int value); /* rank 0, i64 */
 bd_node bd_build_cast(bd_graph *graph, bd_node node, burn_dtype dtype);
 /* Broadcast to the dims of another node, or to given dims. */

@@ -11,12 +11,12 @@ static int64_t wrapped(int64_t dim, int64_t rank);
 
 bd_node bd_rule_number(bd_graph *graph, double value)
 {
-    return bd_build_constant(graph, BURN_F64, value);
+    return bd_build_number(graph, value);
 }
 
 bd_node bd_rule_whole(bd_graph *graph, int64_t value)
 {
-    return bd_build_integer(graph, bd_int_const(bd_graph_ints(graph), value));
+    return bd_build_whole(graph, value);
 }
 
 bd_node bd_rule_gradient(bd_graph *graph, bd_node found, bd_node input)

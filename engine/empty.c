@@ -1,1 +1,0 @@
-typedef int bd_engine_is_empty; /* replaced by the first source */

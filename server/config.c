@@ -198,6 +198,12 @@ static bd_error *set(bd_config *config, const config_key *key, const char *text,
     return NULL;
 }
 
+bd_error *bd_config_check_key(const char *name)
+{
+    const config_key *key;
+    return find_key(name, &key);
+}
+
 bd_error *bd_config_set(bd_config *config, const char *name, const char *text, bd_config_source source)
 {
     const config_key *key;

@@ -40,6 +40,8 @@ typedef struct bd_config {
 void bd_config_init(bd_config *config); /* defaults */
 void bd_config_deinit(bd_config *config);
 
+/* NOT_FOUND, with the nearest known key. */
+bd_error *bd_config_check_key(const char *key) BD_MUST_USE;
 /* Sets a key from text. A value from a stronger source replaces; from the same source it replaces
  * too, but a LIST grows; from a weaker one it is checked and dropped.
  * Errors: NOT_FOUND for an unknown key, with the nearest known one; INVALID for a value. */

@@ -350,6 +350,5 @@ void bd_daemon_close(bd_daemon *daemon)
     if (uv_loop_close(&daemon->loop) != 0)
         bd_log(BD_LOG_ERROR, "daemon", "handles are left in the loop");
     bd_map_deinit(&daemon->sessions);
-    bd_log(BD_LOG_INFO, "daemon", "stopped");
     bd_free(daemon);
 }

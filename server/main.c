@@ -40,16 +40,13 @@ static void set_log_level(const bd_config *config)
     }
 }
 
-static int check(const bd_config *config)
+static bd_error *check_addresses(const bd_config *config)
 {
     for (size_t i = 0; i < config->listen.count; i++) {
         bd_address address;
-        bd_error *error = bd_address_parse(config->listen.items[i], &address);
-        if (error)
-            return complain(error, EXIT_FAILED);
+        BD_TRY_NOTE(bd_address_parse(config->listen.items[i], &address), "listen");
     }
-    printf("the configuration is right\n");
-    return EXIT_OK;
+    return NULL;
 }
 
 static int run(const bd_config *config, int embedded_fd)
@@ -57,12 +54,11 @@ static int run(const bd_config *config, int embedded_fd)
     bd_daemon *daemon;
     signal(SIGPIPE, SIG_IGN);
     bd_error *error = bd_daemon_open(config, embedded_fd, &daemon);
-    if (error) {
-        bd_code code = bd_error_code(error);
-        return complain(error, code == BD_CODE_INVALID || code == BD_CODE_UNSUPPORTED ? EXIT_CONFIG : EXIT_FAILED);
-    }
+    if (error)
+        return complain(error, EXIT_FAILED);
     bd_daemon_run(daemon);
     bd_daemon_close(daemon);
+    bd_log(BD_LOG_INFO, "daemon", "stopped");
     return EXIT_OK;
 }
 
@@ -77,11 +73,15 @@ static int obey(const bd_options *options, bd_config *config)
         return EXIT_OK;
     }
     bd_error *error = read_configuration(options, config);
+    if (!error)
+        error = check_addresses(config);
     if (error)
         return complain(error, options->command == BD_COMMAND_CHECK_CONFIG ? EXIT_FAILED : EXIT_CONFIG);
     set_log_level(config);
-    if (options->command == BD_COMMAND_CHECK_CONFIG)
-        return check(config);
+    if (options->command == BD_COMMAND_CHECK_CONFIG) {
+        printf("the configuration is right\n");
+        return EXIT_OK;
+    }
     if (options->command == BD_COMMAND_PRINT_CONFIG) {
         bd_config_print(config, stdout);
         return EXIT_OK;

@@ -78,6 +78,8 @@ bd_error *bd_options_parse(bd_options *options, bd_config *config, int count, ch
             continue;
         }
         const char *shown = arguments[i];
+        if (strcmp(flag.name, "config") != 0 && strcmp(flag.name, "embedded") != 0)
+            BD_TRY_NOTE(bd_config_check_key(flag.name), "%.64s", shown);
         BD_TRY(value_of(&flag, count, arguments, &i));
         if (strcmp(flag.name, "config") == 0)
             options->config_file = flag.value;

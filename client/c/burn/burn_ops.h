@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * burn_ops.h: one function an op. Made by proto/gen_ops.py from proto/ops.toml.
+ *
+ * Inputs first: tensors as burn_in(tensor), numbers as burn_float(2.5), burn_int(2), burn_bool(1), absent ones as
+ * burn_none(). Then attributes; a list is its length and its items. Results go to out, which is the caller's.
+ * Shapes and dtypes are checked at once; what fails in the daemon surfaces at the next burn_read or burn_sync. */
+#ifndef BURN_BURN_OPS_H
+#define BURN_BURN_OPS_H
+
+#include "burn/burn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The same values as a tensor of its own. Tensors are values on the wire, so nothing need be
+ * copied. */
+BURN_API burn_status burn_clone(burn_context *context, burn_input x, burn_tensor **out);
+/* a + b. Integers wrap; bools: or. */
+BURN_API burn_status burn_add(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a - b. Integers wrap; two bools are refused. */
+BURN_API burn_status burn_sub(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a * b. Integers wrap; bools: and. */
+BURN_API burn_status burn_mul(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a / b, true division: integers give float32. */
+BURN_API burn_status burn_div(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* -x. */
+BURN_API burn_status burn_neg(burn_context *context, burn_input x, burn_tensor **out);
+/* a to the power of b. Clients send square, sqrt and reciprocal for the exponents 2, 0.5 and -1,
+ * as PyTorch computes them. */
+BURN_API burn_status burn_pow(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* The larger one; NaN wins. Equal elements share the gradient. */
+BURN_API burn_status burn_maximum(burn_context *context, burn_input a, burn_input b,
+                                  burn_tensor **out);
+/* The smaller one; NaN wins. Equal elements share the gradient. */
+BURN_API burn_status burn_minimum(burn_context *context, burn_input a, burn_input b,
+                                  burn_tensor **out);
+/* Python's a // b: rounds towards minus infinity. An integer divided by 0 gives 0. */
+BURN_API burn_status burn_floor_divide(burn_context *context, burn_input a, burn_input b,
+                                       burn_tensor **out);
+/* Python's a % b: has the sign of b. An integer modulo 0 gives 0. */
+BURN_API burn_status burn_remainder(burn_context *context, burn_input a, burn_input b,
+                                    burn_tensor **out);
+/* C's remainder: has the sign of a. */
+BURN_API burn_status burn_fmod(burn_context *context, burn_input a, burn_input b,
+                               burn_tensor **out);
+/* The absolute value. */
+BURN_API burn_status burn_abs(burn_context *context, burn_input x, burn_tensor **out);
+/* -1, 0 or 1; NaN stays. */
+BURN_API burn_status burn_sign(burn_context *context, burn_input x, burn_tensor **out);
+/* e to the power of x. */
+BURN_API burn_status burn_exp(burn_context *context, burn_input x, burn_tensor **out);
+/* The natural logarithm. */
+BURN_API burn_status burn_log(burn_context *context, burn_input x, burn_tensor **out);
+/* The square root. */
+BURN_API burn_status burn_sqrt(burn_context *context, burn_input x, burn_tensor **out);
+/* 1 / sqrt(x). */
+BURN_API burn_status burn_rsqrt(burn_context *context, burn_input x, burn_tensor **out);
+/* 1 / x. */
+BURN_API burn_status burn_reciprocal(burn_context *context, burn_input x, burn_tensor **out);
+/* x * x. */
+BURN_API burn_status burn_square(burn_context *context, burn_input x, burn_tensor **out);
+/* Sine of radians. */
+BURN_API burn_status burn_sin(burn_context *context, burn_input x, burn_tensor **out);
+/* Cosine of radians. */
+BURN_API burn_status burn_cos(burn_context *context, burn_input x, burn_tensor **out);
+/* Tangent of radians. */
+BURN_API burn_status burn_tan(burn_context *context, burn_input x, burn_tensor **out);
+/* Hyperbolic tangent. */
+BURN_API burn_status burn_tanh(burn_context *context, burn_input x, burn_tensor **out);
+/* 1 / (1 + exp(-x)). */
+BURN_API burn_status burn_sigmoid(burn_context *context, burn_input x, burn_tensor **out);
+/* max(x, 0); NaN stays. The gradient at 0 is 0. */
+BURN_API burn_status burn_relu(burn_context *context, burn_input x, burn_tensor **out);
+/* x times the normal distribution function of x; with `tanh` the usual approximation of it.
+ * Usual: tanh 0. */
+BURN_API burn_status burn_gelu(burn_context *context, burn_input x, int64_t tanh,
+                               burn_tensor **out);
+/* x * sigmoid(x), also called swish. */
+BURN_API burn_status burn_silu(burn_context *context, burn_input x, burn_tensor **out);
+/* The error function. */
+BURN_API burn_status burn_erf(burn_context *context, burn_input x, burn_tensor **out);
+/* 1 - erf(x), accurate for large x. */
+BURN_API burn_status burn_erfc(burn_context *context, burn_input x, burn_tensor **out);
+/* exp(x) - 1, accurate near 0. */
+BURN_API burn_status burn_expm1(burn_context *context, burn_input x, burn_tensor **out);
+/* log(1 + x), accurate near 0. */
+BURN_API burn_status burn_log1p(burn_context *context, burn_input x, burn_tensor **out);
+/* The logarithm to base 2. */
+BURN_API burn_status burn_log2(burn_context *context, burn_input x, burn_tensor **out);
+/* The logarithm to base 10. */
+BURN_API burn_status burn_log10(burn_context *context, burn_input x, burn_tensor **out);
+/* 2 to the power of x. */
+BURN_API burn_status burn_exp2(burn_context *context, burn_input x, burn_tensor **out);
+/* The next integer below or equal. */
+BURN_API burn_status burn_floor(burn_context *context, burn_input x, burn_tensor **out);
+/* The next integer above or equal. */
+BURN_API burn_status burn_ceil(burn_context *context, burn_input x, burn_tensor **out);
+/* The integer part. */
+BURN_API burn_status burn_trunc(burn_context *context, burn_input x, burn_tensor **out);
+/* The nearest integer; halves go to the even one. */
+BURN_API burn_status burn_round(burn_context *context, burn_input x, burn_tensor **out);
+/* Inverse sine. */
+BURN_API burn_status burn_asin(burn_context *context, burn_input x, burn_tensor **out);
+/* Inverse cosine. */
+BURN_API burn_status burn_acos(burn_context *context, burn_input x, burn_tensor **out);
+/* Inverse tangent. */
+BURN_API burn_status burn_atan(burn_context *context, burn_input x, burn_tensor **out);
+/* Hyperbolic sine. */
+BURN_API burn_status burn_sinh(burn_context *context, burn_input x, burn_tensor **out);
+/* Hyperbolic cosine. */
+BURN_API burn_status burn_cosh(burn_context *context, burn_input x, burn_tensor **out);
+/* Inverse hyperbolic sine. */
+BURN_API burn_status burn_asinh(burn_context *context, burn_input x, burn_tensor **out);
+/* Inverse hyperbolic cosine. */
+BURN_API burn_status burn_acosh(burn_context *context, burn_input x, burn_tensor **out);
+/* Inverse hyperbolic tangent. */
+BURN_API burn_status burn_atanh(burn_context *context, burn_input x, burn_tensor **out);
+/* The logarithm of the absolute value of the gamma function. */
+BURN_API burn_status burn_lgamma(burn_context *context, burn_input x, burn_tensor **out);
+/* The derivative of lgamma. */
+BURN_API burn_status burn_digamma(burn_context *context, burn_input x, burn_tensor **out);
+/* The angle of the point (b, a). */
+BURN_API burn_status burn_atan2(burn_context *context, burn_input a, burn_input b,
+                                burn_tensor **out);
+/* The larger one; NaN loses. */
+BURN_API burn_status burn_fmax(burn_context *context, burn_input a, burn_input b,
+                               burn_tensor **out);
+/* The smaller one; NaN loses. */
+BURN_API burn_status burn_fmin(burn_context *context, burn_input a, burn_input b,
+                               burn_tensor **out);
+/* a where the condition holds, else b. What the other branch holds, NaN included, leaves no trace
+ * in value or gradient. */
+BURN_API burn_status burn_where(burn_context *context, burn_input condition, burn_input a,
+                                burn_input b, burn_tensor **out);
+/* x held between low and high, of which one may be absent; with low above high everything becomes
+ * high. NaN stays.
+ * May be burn_none(): low, high. */
+BURN_API burn_status burn_clamp(burn_context *context, burn_input x, burn_input low,
+                                burn_input high, burn_tensor **out);
+/* x in another dtype. Floats are cut to integers towards zero, and saturate; nonzero (NaN too) is
+ * True. */
+BURN_API burn_status burn_cast(burn_context *context, burn_input x, int dtype, burn_tensor **out);
+/* a == b. */
+BURN_API burn_status burn_eq(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a != b. */
+BURN_API burn_status burn_ne(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a < b. */
+BURN_API burn_status burn_lt(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a <= b. */
+BURN_API burn_status burn_le(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a > b. */
+BURN_API burn_status burn_gt(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* a >= b. */
+BURN_API burn_status burn_ge(burn_context *context, burn_input a, burn_input b, burn_tensor **out);
+/* Both are nonzero. */
+BURN_API burn_status burn_logical_and(burn_context *context, burn_input a, burn_input b,
+                                      burn_tensor **out);
+/* Either is nonzero. */
+BURN_API burn_status burn_logical_or(burn_context *context, burn_input a, burn_input b,
+                                     burn_tensor **out);
+/* Exactly one is nonzero. */
+BURN_API burn_status burn_logical_xor(burn_context *context, burn_input a, burn_input b,
+                                      burn_tensor **out);
+/* x is zero. */
+BURN_API burn_status burn_logical_not(burn_context *context, burn_input x, burn_tensor **out);
+/* a & b of integers or bools. */
+BURN_API burn_status burn_bitwise_and(burn_context *context, burn_input a, burn_input b,
+                                      burn_tensor **out);
+/* a | b of integers or bools. */
+BURN_API burn_status burn_bitwise_or(burn_context *context, burn_input a, burn_input b,
+                                     burn_tensor **out);
+/* a ^ b of integers or bools. */
+BURN_API burn_status burn_bitwise_xor(burn_context *context, burn_input a, burn_input b,
+                                      burn_tensor **out);
+/* ~x of integers or bools. */
+BURN_API burn_status burn_bitwise_not(burn_context *context, burn_input x, burn_tensor **out);
+/* a << b of integers. */
+BURN_API burn_status burn_bitwise_left_shift(burn_context *context, burn_input a, burn_input b,
+                                             burn_tensor **out);
+/* a >> b of integers; keeps the sign. */
+BURN_API burn_status burn_bitwise_right_shift(burn_context *context, burn_input a, burn_input b,
+                                              burn_tensor **out);
+/* x is NaN. */
+BURN_API burn_status burn_isnan(burn_context *context, burn_input x, burn_tensor **out);
+/* x is an infinity. */
+BURN_API burn_status burn_isinf(burn_context *context, burn_input x, burn_tensor **out);
+/* x is neither NaN nor an infinity. */
+BURN_API burn_status burn_isfinite(burn_context *context, burn_input x, burn_tensor **out);
+/* x where it is positive, else x * slope. */
+BURN_API burn_status burn_leaky_relu(burn_context *context, burn_input x, burn_input slope,
+                                     burn_tensor **out);
+/* x where it is positive, else alpha * (exp(x) - 1). */
+BURN_API burn_status burn_elu(burn_context *context, burn_input x, burn_input alpha,
+                              burn_tensor **out);
+/* clamp whose gradient is 0 at the bounds. Gradients flow to x only. */
+BURN_API burn_status burn_hardtanh(burn_context *context, burn_input x, burn_input low,
+                                   burn_input high, burn_tensor **out);
+/* log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold. Gradients flow to
+ * x only. */
+BURN_API burn_status burn_softplus(burn_context *context, burn_input x, burn_input beta,
+                                   burn_input threshold, burn_tensor **out);
+/* log(sigmoid(x)), accurate everywhere. */
+BURN_API burn_status burn_logsigmoid(burn_context *context, burn_input x, burn_tensor **out);
+/* a + weight * (b - a). */
+BURN_API burn_status burn_lerp(burn_context *context, burn_input a, burn_input b, burn_input weight,
+                               burn_tensor **out);
+/* x + value * a * b. */
+BURN_API burn_status burn_addcmul(burn_context *context, burn_input x, burn_input a, burn_input b,
+                                  burn_input value, burn_tensor **out);
+/* x + value * (a / b). */
+BURN_API burn_status burn_addcdiv(burn_context *context, burn_input x, burn_input a, burn_input b,
+                                  burn_input value, burn_tensor **out);
+/* The next float from a towards b. */
+BURN_API burn_status burn_nextafter(burn_context *context, burn_input a, burn_input b,
+                                    burn_tensor **out);
+/* value where the mask holds, else x; in the dtype of x. */
+BURN_API burn_status burn_masked_fill(burn_context *context, burn_input x, burn_input mask,
+                                      burn_input value, burn_tensor **out);
+/* log(exp(a) + exp(b)) without overflow. */
+BURN_API burn_status burn_logaddexp(burn_context *context, burn_input a, burn_input b,
+                                    burn_tensor **out);
+/* sqrt(a * a + b * b) without overflow. */
+BURN_API burn_status burn_hypot(burn_context *context, burn_input a, burn_input b,
+                                burn_tensor **out);
+/* x / (1 + |x|). */
+BURN_API burn_status burn_softsign(burn_context *context, burn_input x, burn_tensor **out);
+/* x * tanh(softplus(x)). */
+BURN_API burn_status burn_mish(burn_context *context, burn_input x, burn_tensor **out);
+/* min(max(x + 3, 0), 6) / 6. */
+BURN_API burn_status burn_hardsigmoid(burn_context *context, burn_input x, burn_tensor **out);
+/* x * hardsigmoid(x). */
+BURN_API burn_status burn_hardswish(burn_context *context, burn_input x, burn_tensor **out);
+/* The elements, in row-major order, in another shape of equally many. Clients resolve -1. Also
+ * squeeze, unsqueeze, flatten and view. */
+BURN_API burn_status burn_reshape(burn_context *context, burn_input x,
+                                  int shape_count, const int64_t *shape, burn_tensor **out);
+/* The dims in another order. Also transpose, t and movedim. */
+BURN_API burn_status burn_permute(burn_context *context, burn_input x,
+                                  int dims_count, const int64_t *dims, burn_tensor **out);
+/* Dims of size 1, and new leading ones, repeated to the given shape. Clients resolve -1. */
+BURN_API burn_status burn_expand(burn_context *context, burn_input x,
+                                 int shape_count, const int64_t *shape, burn_tensor **out);
+/* Every step-th element from start up to but without stop, for each dim. 0 <= start <= size, stop
+ * likewise, step >= 1. */
+BURN_API burn_status burn_slice(burn_context *context, burn_input x,
+                                int starts_count, const int64_t *starts,
+                                int stops_count, const int64_t *stops,
+                                int steps_count, const int64_t *steps, burn_tensor **out);
+/* x with `low` elements of the value before and `high` after, for each dim. Gradients flow to x
+ * only. */
+BURN_API burn_status burn_pad(burn_context *context, burn_input x, burn_input value,
+                              int low_count, const int64_t *low,
+                              int high_count, const int64_t *high, burn_tensor **out);
+/* The order of elements turned round in the given dims. */
+BURN_API burn_status burn_flip(burn_context *context, burn_input x,
+                               int dims_count, const int64_t *dims, burn_tensor **out);
+/* The tensors one after the other in a dim; the other sizes are alike. Empty tensors of shape [0]
+ * are passed over, as in PyTorch.
+ * Usual: dim 0. */
+BURN_API burn_status burn_concat(burn_context *context, size_t xs_count, burn_tensor *const *xs,
+                                 int64_t dim, burn_tensor **out);
+/* The tensors, of one shape, along a new dim.
+ * Usual: dim 0. */
+BURN_API burn_status burn_stack(burn_context *context, size_t xs_count, burn_tensor *const *xs,
+                                int64_t dim, burn_tensor **out);
+/* Consecutive parts of the given sizes, which add up to the size of the dim.
+ * Usual: dim 0. */
+BURN_API burn_status burn_split(burn_context *context, burn_input x,
+                                int sizes_count, const int64_t *sizes, int64_t dim,
+                                burn_tensor **out);
+/* x with the elements that slice would take replaced by the value, which is broadcast and cast. */
+BURN_API burn_status burn_slice_update(burn_context *context, burn_input x, burn_input value,
+                                       int starts_count, const int64_t *starts,
+                                       int stops_count, const int64_t *stops,
+                                       int steps_count, const int64_t *steps, burn_tensor **out);
+/* The last two dims keep what lies on and below the diagonal; the rest is 0.
+ * Usual: diagonal 0. */
+BURN_API burn_status burn_tril(burn_context *context, burn_input x, int64_t diagonal,
+                               burn_tensor **out);
+/* The last two dims keep what lies on and above the diagonal; the rest is 0.
+ * Usual: diagonal 0. */
+BURN_API burn_status burn_triu(burn_context *context, burn_input x, int64_t diagonal,
+                               burn_tensor **out);
+/* The sum over the dims (none: all). Integers and bools give int64 unless a dtype is named; x is
+ * cast first.
+ * Usual: dims [], keepdim 0, dtype none. */
+BURN_API burn_status burn_sum(burn_context *context, burn_input x,
+                              int dims_count, const int64_t *dims, int64_t keepdim, int dtype,
+                              burn_tensor **out);
+/* The mean over the dims (none: all); of nothing it is NaN.
+ * Usual: dims [], keepdim 0, dtype none. */
+BURN_API burn_status burn_mean(burn_context *context, burn_input x,
+                               int dims_count, const int64_t *dims, int64_t keepdim, int dtype,
+                               burn_tensor **out);
+/* The product over the dims (none: all). Dtypes as sum.
+ * Usual: dims [], keepdim 0, dtype none. */
+BURN_API burn_status burn_prod(burn_context *context, burn_input x,
+                               int dims_count, const int64_t *dims, int64_t keepdim, int dtype,
+                               burn_tensor **out);
+/* The largest over the dims (none: all); NaN wins. Equal elements share the gradient.
+ * Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_max(burn_context *context, burn_input x,
+                              int dims_count, const int64_t *dims, int64_t keepdim,
+                              burn_tensor **out);
+/* The smallest over the dims (none: all); NaN wins. Equal elements share the gradient.
+ * Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_min(burn_context *context, burn_input x,
+                              int dims_count, const int64_t *dims, int64_t keepdim,
+                              burn_tensor **out);
+/* The position of the largest, the first of equals; over several dims (none: all) in row-major
+ * order of these. NaN counts as largest.
+ * Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_argmax(burn_context *context, burn_input x,
+                                 int dims_count, const int64_t *dims, int64_t keepdim,
+                                 burn_tensor **out);
+/* The position of the smallest, the first of equals; over several dims (none: all) in row-major
+ * order of these. NaN counts as smallest.
+ * Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_argmin(burn_context *context, burn_input x,
+                                 int dims_count, const int64_t *dims, int64_t keepdim,
+                                 burn_tensor **out);
+/* Whether any element is nonzero; of nothing False. Of uint8 it is uint8, as in PyTorch, else
+ * bool.
+ * Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_any(burn_context *context, burn_input x,
+                              int dims_count, const int64_t *dims, int64_t keepdim,
+                              burn_tensor **out);
+/* Whether all elements are nonzero; of nothing True. Of uint8 it is uint8, as in PyTorch, else
+ * bool.
+ * Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_all(burn_context *context, burn_input x,
+                              int dims_count, const int64_t *dims, int64_t keepdim,
+                              burn_tensor **out);
+/* The variance over the dims (none: all): squared deviations divided by max(0, count -
+ * correction).
+ * Numbers: correction. Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_var(burn_context *context, burn_input x, burn_input correction,
+                              int dims_count, const int64_t *dims, int64_t keepdim,
+                              burn_tensor **out);
+/* The square root of var.
+ * Numbers: correction. Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_std(burn_context *context, burn_input x, burn_input correction,
+                              int dims_count, const int64_t *dims, int64_t keepdim,
+                              burn_tensor **out);
+/* log(sum(exp(x))) over the dims (none: all) without overflow.
+ * Usual: dims [], keepdim 0. */
+BURN_API burn_status burn_logsumexp(burn_context *context, burn_input x,
+                                    int dims_count, const int64_t *dims, int64_t keepdim,
+                                    burn_tensor **out);
+/* The matrix product of the last two dims; leading dims broadcast. A vector on the left is a row,
+ * on the right a column, and that dim is dropped again. */
+BURN_API burn_status burn_matmul(burn_context *context, burn_input a, burn_input b,
+                                 burn_tensor **out);
+/* x [..., in] times the transpose of weight [out, in], plus bias [out].
+ * May be burn_none(): bias. */
+BURN_API burn_status burn_linear(burn_context *context, burn_input x, burn_input weight,
+                                 burn_input bias, burn_tensor **out);
+/* exp(x) over its sum along the dim. A row of -inf gives NaN. */
+BURN_API burn_status burn_softmax(burn_context *context, burn_input x, int64_t dim,
+                                  burn_tensor **out);
+/* The logarithm of softmax, without overflow. */
+BURN_API burn_status burn_log_softmax(burn_context *context, burn_input x, int64_t dim,
+                                      burn_tensor **out);
+/* x less its mean, over its standard deviation, within the last dims, which have the given shape;
+ * then times weight plus bias.
+ * May be burn_none(): weight, bias. Numbers: eps. */
+BURN_API burn_status burn_layer_norm(burn_context *context, burn_input x, burn_input weight,
+                                     burn_input bias, burn_input eps,
+                                     int shape_count, const int64_t *shape, burn_tensor **out);
+/* x over its root mean square within the last dims, which have the given shape; then times weight.
+ * May be burn_none(): weight. Numbers: eps. */
+BURN_API burn_status burn_rms_norm(burn_context *context, burn_input x, burn_input weight,
+                                   burn_input eps, int shape_count, const int64_t *shape,
+                                   burn_tensor **out);
+/* Rows of weight [rows, width] by index. The row `padding`, if it is not negative, gets no
+ * gradient.
+ * Usual: padding -1. */
+BURN_API burn_status burn_embedding(burn_context *context, burn_input weight, burn_input index_,
+                                    int64_t padding, burn_tensor **out);
+/* out[i][j][k] = x[i][index[i][j][k]][k] for dim 1. The index has the rank of x and is nowhere
+ * larger but in dim. */
+BURN_API burn_status burn_gather(burn_context *context, burn_input x, burn_input index_,
+                                 int64_t dim, burn_tensor **out);
+/* Slices of x in the dim, in the order of an index of any rank, whose dims take the place of the
+ * dim. With `wrap` negative indices count from the end.
+ * Usual: wrap 0. */
+BURN_API burn_status burn_take(burn_context *context, burn_input x, burn_input index_, int64_t dim,
+                               int64_t wrap, burn_tensor **out);
+/* x plus src at the places that gather would read. src has the shape of the index; clients cut a
+ * larger one. Repeated places add up, in the order of src. */
+BURN_API burn_status burn_scatter_add(burn_context *context, burn_input x, burn_input index_,
+                                      burn_input src, int64_t dim, burn_tensor **out);
+/* x with src put at the places that gather would read. Of repeated places the last one stays. */
+BURN_API burn_status burn_scatter(burn_context *context, burn_input x, burn_input index_,
+                                  burn_input src, int64_t dim, burn_tensor **out);
+/* x indexed by several tensors, which are broadcast together, in consecutive dims from `dim` on;
+ * their common shape takes the place of these dims. Negative indices count from the end.
+ * Usual: dim 0. */
+BURN_API burn_status burn_take_nd(burn_context *context, burn_input x,
+                                  size_t indices_count, burn_tensor *const *indices, int64_t dim,
+                                  burn_tensor **out);
+/* x with the elements that take_nd would take replaced by, or with `accumulate` added to, the
+ * value, which is broadcast and cast.
+ * Usual: dim 0, accumulate 0. */
+BURN_API burn_status burn_put_nd(burn_context *context, burn_input x, burn_input value,
+                                 size_t indices_count, burn_tensor *const *indices, int64_t dim,
+                                 int64_t accumulate, burn_tensor **out);
+/* 1 at the place of the index in a new last dim of the given size, else 0. */
+BURN_API burn_status burn_one_hot(burn_context *context, burn_input index_, int64_t classes,
+                                  burn_tensor **out);
+/* The largest along the dim and its index; the gradient goes to that element only.
+ * Usual: keepdim 0. */
+BURN_API burn_status burn_max_dim(burn_context *context, burn_input x, int64_t dim, int64_t keepdim,
+                                  burn_tensor *out[2]);
+/* The smallest along the dim and its index; the gradient goes to that element only.
+ * Usual: keepdim 0. */
+BURN_API burn_status burn_min_dim(burn_context *context, burn_input x, int64_t dim, int64_t keepdim,
+                                  burn_tensor *out[2]);
+/* Each element is 0 with the probability p, else divided by 1 - p.
+ * Numbers: p. Usual: seed 0, offset 0. */
+BURN_API burn_status burn_dropout(burn_context *context, burn_input x, burn_input p, int64_t seed,
+                                  int64_t offset, burn_tensor **out);
+/* The value everywhere. Also zeros, ones and fill.
+ * Numbers: value. */
+BURN_API burn_status burn_full(burn_context *context, burn_input value,
+                               int shape_count, const int64_t *shape, int dtype, burn_tensor **out);
+/* start + i * step for i = 0 … count - 1, computed in float64, or in int64 for integers.
+ * Numbers: start, step. */
+BURN_API burn_status burn_arange(burn_context *context, burn_input start, burn_input step,
+                                 int64_t count, int dtype, burn_tensor **out);
+/* Evenly spaced numbers from start to end, both included; from either end so that both are exact.
+ * Numbers: start, end. */
+BURN_API burn_status burn_linspace(burn_context *context, burn_input start, burn_input end,
+                                   int64_t count, int dtype, burn_tensor **out);
+/* 1 on the diagonal, else 0. */
+BURN_API burn_status burn_eye(burn_context *context, int64_t rows, int64_t columns, int dtype,
+                              burn_tensor **out);
+/* Uniform in [low, high).
+ * Numbers: low, high. Usual: dtype float32, seed 0, offset 0. */
+BURN_API burn_status burn_uniform(burn_context *context, burn_input low, burn_input high,
+                                  int shape_count, const int64_t *shape, int dtype, int64_t seed,
+                                  int64_t offset, burn_tensor **out);
+/* Normally distributed, by Box and Muller's transform.
+ * Numbers: mean, std_. Usual: dtype float32, seed 0, offset 0. */
+BURN_API burn_status burn_normal(burn_context *context, burn_input mean, burn_input std_,
+                                 int shape_count, const int64_t *shape, int dtype, int64_t seed,
+                                 int64_t offset, burn_tensor **out);
+/* 1 with the probability that the element says, else 0.
+ * Usual: seed 0, offset 0. */
+BURN_API burn_status burn_bernoulli(burn_context *context, burn_input p, int64_t seed,
+                                    int64_t offset, burn_tensor **out);
+/* Integers from low to high - 1, all alike likely but for a bias below range / 2^64.
+ * Numbers: low, high. Usual: dtype int64, seed 0, offset 0. */
+BURN_API burn_status burn_randint(burn_context *context, burn_input low, burn_input high,
+                                  int shape_count, const int64_t *shape, int dtype, int64_t seed,
+                                  int64_t offset, burn_tensor **out);
+/* The negative log-likelihood of class indices under softmax over dim 1 (dim 0 of a vector).
+ * Targets equal to ignore_index do not count; class weights scale each element's loss and the
+ * mean's divisor; label smoothing mixes the target with all classes. Gradients flow to x only.
+ * May be burn_none(): weight, label_smoothing. Numbers: label_smoothing. Usual: reduction 1,
+ * ignore_index -100. */
+BURN_API burn_status burn_cross_entropy(burn_context *context, burn_input x, burn_input target,
+                                        burn_input weight, burn_input label_smoothing,
+                                        int64_t reduction, int64_t ignore_index, burn_tensor **out);
+/* As cross_entropy, of logarithms of probabilities.
+ * May be burn_none(): weight. Usual: reduction 1, ignore_index -100. */
+BURN_API burn_status burn_nll_loss(burn_context *context, burn_input x, burn_input target,
+                                   burn_input weight, int64_t reduction, int64_t ignore_index,
+                                   burn_tensor **out);
+/* cross_entropy whose target holds the probability of each class.
+ * May be burn_none(): weight, label_smoothing. Numbers: label_smoothing. Usual: reduction 1. */
+BURN_API burn_status burn_cross_entropy_soft(burn_context *context, burn_input x, burn_input target,
+                                             burn_input weight, burn_input label_smoothing,
+                                             int64_t reduction, burn_tensor **out);
+/* The squared difference.
+ * Usual: reduction 1. */
+BURN_API burn_status burn_mse_loss(burn_context *context, burn_input x, burn_input target,
+                                   int64_t reduction, burn_tensor **out);
+/* The absolute difference.
+ * Usual: reduction 1. */
+BURN_API burn_status burn_l1_loss(burn_context *context, burn_input x, burn_input target,
+                                  int64_t reduction, burn_tensor **out);
+/* Half the squared difference up to delta, beyond it delta * (difference - delta / 2).
+ * Numbers: delta. Usual: reduction 1. */
+BURN_API burn_status burn_huber_loss(burn_context *context, burn_input x, burn_input target,
+                                     burn_input delta, int64_t reduction, burn_tensor **out);
+/* huber_loss divided by beta.
+ * Numbers: beta. Usual: reduction 1. */
+BURN_API burn_status burn_smooth_l1_loss(burn_context *context, burn_input x, burn_input target,
+                                         burn_input beta, int64_t reduction, burn_tensor **out);
+/* The cross-entropy of a probability given as its logit x; pos_weight scales the positive part.
+ * May be burn_none(): weight, pos_weight. Usual: reduction 1. */
+BURN_API burn_status burn_bce_with_logits(burn_context *context, burn_input x, burn_input target,
+                                          burn_input weight, burn_input pos_weight,
+                                          int64_t reduction, burn_tensor **out);
+/* The cross-entropy of a probability x; logarithms are held above -100.
+ * May be burn_none(): weight. Usual: reduction 1. */
+BURN_API burn_status burn_bce(burn_context *context, burn_input x, burn_input target,
+                              burn_input weight, int64_t reduction, burn_tensor **out);
+/* target * (log(target) - x), where x is a logarithm of probabilities, and the target too with
+ * log_target.
+ * Usual: reduction 1, log_target 0. */
+BURN_API burn_status burn_kl_div(burn_context *context, burn_input x, burn_input target,
+                                 int64_t reduction, int64_t log_target, burn_tensor **out);
+/* Plain gradient descent. Gives the new param.
+ * May be burn_none(): weight_decay. Numbers: lr, weight_decay. Usual: maximize 0. */
+BURN_API burn_status burn_sgd_step(burn_context *context, burn_input param, burn_input grad,
+                                   burn_input lr, burn_input weight_decay, int64_t maximize,
+                                   burn_tensor **out);
+/* Gradient descent with momentum; the buffer is absent at the first step. Gives the new param and
+ * buffer.
+ * May be burn_none(): buffer, weight_decay. Numbers: lr, momentum, dampening, weight_decay. Usual:
+ * nesterov 0, maximize 0. */
+BURN_API burn_status burn_sgd_momentum_step(burn_context *context, burn_input param,
+                                            burn_input grad, burn_input buffer, burn_input lr,
+                                            burn_input momentum, burn_input dampening,
+                                            burn_input weight_decay, int64_t nesterov,
+                                            int64_t maximize, burn_tensor *out[2]);
+/* One step of Adam (with max_v: AMSGrad); weight decay is added to the gradient. `step` counts
+ * from 1; bias corrections are computed in float64. Gives the new param, m, v and max_v.
+ * May be burn_none(): max_v, weight_decay. Numbers: lr, beta1, beta2, eps, weight_decay, step.
+ * Usual: maximize 0. */
+BURN_API burn_status burn_adam_step(burn_context *context, burn_input param, burn_input grad,
+                                    burn_input m, burn_input v, burn_input max_v, burn_input lr,
+                                    burn_input beta1, burn_input beta2, burn_input eps,
+                                    burn_input weight_decay, burn_input step, int64_t maximize,
+                                    burn_tensor *out[4]);
+/* As adam_step, but weight decay shrinks the param itself.
+ * May be burn_none(): max_v, weight_decay. Numbers: lr, beta1, beta2, eps, weight_decay, step.
+ * Usual: maximize 0. */
+BURN_API burn_status burn_adamw_step(burn_context *context, burn_input param, burn_input grad,
+                                     burn_input m, burn_input v, burn_input max_v, burn_input lr,
+                                     burn_input beta1, burn_input beta2, burn_input eps,
+                                     burn_input weight_decay, burn_input step, int64_t maximize,
+                                     burn_tensor *out[4]);
+/* The square root of the sum of the squares of all elements of all tensors. */
+BURN_API burn_status burn_global_norm(burn_context *context,
+                                      size_t xs_count, burn_tensor *const *xs, burn_tensor **out);
+/* What gradients are multiplied by so that their norm is at most max_norm: min(1, max_norm / (norm
+ * + 1e-6)).
+ * Numbers: max_norm. */
+BURN_API burn_status burn_clip_coefficient(burn_context *context, burn_input norm,
+                                           burn_input max_norm, burn_tensor **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fuzz target of all messages: the first byte is the type, the second the sender, the rest the
+ * message. What decodes must encode to the same bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "proto/message.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    if (size < 3)
+        return 0;
+    bd_frame frame = {.type = bytes[0] % 48,
+                      .flags = bytes[1] & 4 ? BURN_FRAME_ALIGNED : 0,
+                      .message_bytes = (uint32_t)(size - 3),
+                      .payload_bytes = bytes[2]};
+    bd_message message;
+    uint8_t *exact = bd_alloc(size - 3 ? size - 3 : 1);
+    memcpy(exact, bytes + 3, size - 3);
+    bd_error *error = bd_message_decode(&frame, exact, bytes[1] & 1 ? BD_MESSAGE_FROM_CLIENT : BD_MESSAGE_FROM_DAEMON,
+                                        &message);
+    if (!error) {
+        size_t needed = bd_message_encode(&message, frame.payload_bytes, NULL, 0);
+        uint8_t *again = bd_alloc(needed);
+        bd_frame back;
+        if (bd_message_encode(&message, frame.payload_bytes, again, needed) != needed)
+            abort();
+        bd_error *wrong = bd_frame_decode(again, &back);
+        if (wrong || back.type != frame.type || back.flags != frame.flags || back.message_bytes != size - 3 ||
+            memcmp(again + BURN_FRAME_HEADER_BYTES, exact, size - 3) != 0)
+            abort();
+        char room[16];
+        if (message.type == BD_MESSAGE_GOAWAY)
+            bd_text_copy(message.goaway.text, room, sizeof room);
+        if (message.type == BD_MESSAGE_HELLO && bd_text_equal(message.hello.device, "cpu"))
+            bd_text_copy(bd_text_of(NULL), room, sizeof room);
+        bd_free(again);
+    }
+    bd_error_free(error);
+    bd_free(exact);
+    return 0;
+}

@@ -251,11 +251,17 @@ void bd_memory_trim(bd_memory *memory)
     pthread_mutex_unlock(&memory->lock);
 }
 
-void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes)
+void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes,
+                      uint64_t *out_tensors)
 {
     pthread_mutex_lock(&memory->lock);
     *out_used_bytes = memory->used_bytes;
     *out_pool_bytes = bd_spans_slab_bytes(memory->spans);
+    *out_tensors = 0;
+    uint64_t session;
+    void *account;
+    for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &session, &account);)
+        *out_tensors += atomic_load_explicit(&((bd_account *)account)->tensors, memory_order_relaxed);
     pthread_mutex_unlock(&memory->lock);
 }
 

@@ -75,6 +75,8 @@ void bd_memory_visit(bd_memory *memory, bd_account *account, void (*visit)(bd_bu
                      void *user);
 
 void bd_memory_trim(bd_memory *memory);
-void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes);
+/* Live bytes, bytes held from the device, tensors of all sessions. */
+void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes,
+                      uint64_t *out_tensors);
 bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, uint64_t *out_bytes,
                               uint64_t *out_tensors, uint64_t *out_ops);

@@ -164,7 +164,7 @@ static bd_span *find(bd_spans *spans, size_t size_bytes, uint64_t completed)
             level += skip;
             class = 0;
         }
-        for (unsigned left = spans->classes[level] >> class << class; left; left &= left - 1) {
+        for (unsigned left = (unsigned)spans->classes[level] >> class << class; left; left &= left - 1) {
             bd_span *span =
                 look(spans->free[level][__builtin_ctz(left)], size_bytes, completed);
             if (span)

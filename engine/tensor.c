@@ -86,7 +86,7 @@ static void rehash(bd_tensors *tensors)
 
 bd_tensor *bd_tensors_add(bd_tensors *tensors, uint64_t id)
 {
-    BD_ASSERT(id > tensors->last_id);
+    BD_DASSERT(!bd_tensors_find(tensors, id));
     if (!tensors->places || (tensors->used + 1) * 4 > (tensors->mask + 1) * 3)
         rehash(tensors);
     bd_tensor *tensor = place(tensors, id);
@@ -96,7 +96,6 @@ bd_tensor *bd_tensors_add(bd_tensors *tensors, uint64_t id)
     tensor->value = 0;
     tensors->used++;
     tensors->live++;
-    tensors->last_id = id;
     return tensor;
 }
 
@@ -112,4 +111,18 @@ void bd_tensor_poison(bd_tensor *tensor, bd_error *error)
     drop(tensor);
     tensor->state = BD_TENSOR_POISON;
     tensor->error = bd_error_retain(error);
+}
+
+void bd_tensor_store(bd_tensor *tensor, const burn_tensor_type *type, bd_buffer *own_buffer,
+                     uint64_t identity)
+{
+    bd_stored *stored = bd_alloc(sizeof *stored);
+    bd_type_copy(&stored->type, type);
+    stored->buffer = own_buffer;
+    stored->history = NULL;
+    stored->history_node = 0;
+    stored->tensor = identity;
+    tensor->stored = stored;
+    tensor->state = BD_TENSOR_STORED;
+    tensor->epoch = 0;
 }

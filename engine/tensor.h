@@ -45,7 +45,6 @@ typedef struct bd_tensors {
     uint64_t mask;    /* places - 1, or 0 */
     uint64_t used;    /* places that are not NONE */
     uint64_t live;
-    uint64_t last_id; /* the highest that was ever used */
     uint64_t secret;  /* so that a client cannot choose ids that collide */
 } bd_tensors;
 
@@ -54,10 +53,13 @@ void bd_tensors_init(bd_tensors *tensors);
 void bd_tensors_deinit(bd_tensors *tensors);
 /* NULL if the id is unknown or freed. Valid until the next add. */
 bd_tensor *bd_tensors_find(const bd_tensors *tensors, uint64_t id);
-/* A place for an id above last_id; the caller fills in state and what it holds. */
+/* A place for an id that was never used; the caller fills in state and what it holds. */
 bd_tensor *bd_tensors_add(bd_tensors *tensors, uint64_t id);
 /* Releases what it holds and forgets the id. */
 void bd_tensors_free(bd_tensors *tensors, bd_tensor *tensor);
+/* Gives a tensor memory with its contents; a leaf. Consumes the caller's reference to the buffer. */
+void bd_tensor_store(bd_tensor *tensor, const burn_tensor_type *type, bd_buffer *own_buffer,
+                     uint64_t identity);
 /* Drops what it holds and makes it poison. */
 void bd_tensor_poison(bd_tensor *tensor, bd_error *error);
 

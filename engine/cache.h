@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Compiled kernels in memory, by the canonical bytes of their program, and the threads that compile
+ * what is missing. A compile job is bytes in, kernel or error out; nothing waits for it but the
+ * sessions whose plans need it. Kernels that no plan uses are kept up to a limit.
+ * Thread: device, but for bd_cache_json (any) and the pool. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+#include "engine/mailbox.h"
+#include "proto/base/error.h"
+
+typedef struct bd_cache bd_cache;
+typedef struct bd_cached bd_cached;
+
+typedef enum bd_cached_state {
+    BD_CACHED_COMPILING,
+    BD_CACHED_READY,
+    BD_CACHED_FAILED, /* forgotten when its last user lets go, so that a retry compiles anew */
+} bd_cached_state;
+
+struct bd_cached {
+    bd_letter letter; /* of the compile job, then of its answer */
+    int kind;         /* bd_letter_kind, engine/letters.h */
+    bd_cached *next;  /* same hash */
+    bd_cached *newer, *older; /* unused ones by age */
+    bd_cache *cache;
+    uint64_t hash;
+    uint8_t *bytes;
+    size_t size_bytes;
+    bd_cached_state state;
+    uint32_t users;
+    bd_kernel *kernel;
+    bd_error *error;  /* FAILED */
+    bd_kernel *job_kernel; /* the job's answer, until the device thread takes it */
+    bd_error *job_error;
+    int64_t compile_us;
+    uint8_t family;
+    atomic_uint_fast64_t launches;
+};
+
+/* answers: where finished jobs are posted, as letters of BD_LETTER_COMPILED. */
+bd_cache *bd_cache_create(const bd_device_ops *ops, bd_device *device, int threads,
+                          bd_mailbox *answers);
+/* Waits for running jobs. No plan may use a kernel any more. */
+void bd_cache_destroy(bd_cache *cache);
+/* The entry of a program, one user more; starts a compile job if it is new. */
+bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program);
+void bd_cache_release(bd_cached *cached);
+/* Takes up the answer of a job; the entry may be gone afterwards. */
+void bd_cache_finish(bd_cached *cached);
+char *bd_cache_json(bd_cache *cache);

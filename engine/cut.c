@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where a trace ends: it is looked up among the known ones or becomes a new plan, is bound to this
+ * arrival and handed over; its surviving values become tensors with memory. Thread: device. */
+#include "engine/core.h"
+#include "engine/history.h"
+#include "engine/session.h"
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+
+static void forget_trace(bd_session *session)
+{
+    bd_tracer_reset(&session->tracer);
+    session->cursor = NULL;
+    bd_known_release(session->waiting);
+    session->waiting = NULL;
+}
+
+/* All that survives the trace is spoiled. */
+static void poison_survivors(bd_session *session, bd_error *error)
+{
+    const bd_tracer *tracer = &session->tracer;
+    for (size_t i = 0; i < tracer->values.count; i++)
+        if (tracer->values.items[i].survives)
+            bd_tensor_poison(bd_tensors_find(&session->tensors, tracer->ids.items[i]), error);
+    bd_session_note_error(session, error);
+}
+
+static bd_known *look_up(bd_session *session)
+{
+    const bd_tracer *tracer = &session->tracer;
+    bd_trie *trie = session->core->trie;
+    bd_trie_node *node = session->cursor;
+    if (!node || session->cursor_generation != bd_trie_generation(trie))
+        node = bd_trie_walk(trie, tracer->key.items, tracer->ends.items, tracer->ends.count);
+    return node ? bd_trie_find(trie, node, tracer->tail.items, tracer->tail.count) : NULL;
+}
+
+static bd_error *analyse(bd_session *session, const bd_trace *trace, bd_known **out)
+{
+    bd_core *core = session->core;
+    const bd_tracer *tracer = &session->tracer;
+    bd_plan *plan = NULL;
+    bd_count(&core->counters.analyses, 1);
+    BD_TRY(bd_plan_build(trace, &core->plan_options, &plan));
+    *out = bd_known_create(plan, trace, core->cache);
+    bd_trie_insert(core->trie, tracer->key.items, tracer->ends.items, tracer->ends.count,
+                   tracer->tail.items, tracer->tail.count, bd_known_retain(*out));
+    atomic_store_explicit(&core->counters.known_plans, bd_trie_plan_count(core->trie),
+                          memory_order_relaxed);
+    return NULL;
+}
+
+/* A record that cannot be planned spoils what is made from it; the others run without it.
+ * False if the error names no record. */
+static bool leave_out(bd_session *session, bd_error *error)
+{
+    bd_tracer *tracer = &session->tracer;
+    uint64_t op_index = bd_error_op_index(error);
+    size_t blamed = 0;
+    while (blamed < tracer->records.count && tracer->records.items[blamed].op_index != op_index)
+        blamed++;
+    if (!op_index || blamed == tracer->records.count)
+        return false;
+    uint8_t *spoiled = bd_alloc_zeroed(tracer->values.count + 1);
+    bd_tracer_leave_out(tracer, (uint32_t)blamed, spoiled);
+    for (size_t i = 0; i < tracer->values.count; i++)
+        if (spoiled[i] && tracer->values.items[i].survives)
+            bd_tensor_poison(bd_tensors_find(&session->tensors, tracer->ids.items[i]), error);
+    bd_tracer_compact(tracer, spoiled);
+    for (size_t i = 0; i < tracer->values.count; i++)
+        if (tracer->values.items[i].survives)
+            bd_tensors_find(&session->tensors, tracer->ids.items[i])->value = (uint32_t)i;
+    session->cursor = NULL;
+    bd_free(spoiled);
+    bd_session_note_error(session, error);
+    return true;
+}
+
+void bd_session_cut(bd_session *session)
+{
+    BD_ASSERT(!session->waiting);
+    bd_tracer *tracer = &session->tracer;
+    if (tracer->records.count)
+        bd_count(&session->core->counters.cuts, 1);
+    while (tracer->surviving) {
+        bd_trace trace;
+        bd_tracer_finish(tracer, &trace);
+        bd_known *known = look_up(session);
+        session->waiting_is_known = known != NULL;
+        if (known) {
+            session->waiting = bd_known_retain(known);
+            bd_known_retry(known, session->core->cache);
+            bd_session_resume(session);
+            return;
+        }
+        bd_error *error = analyse(session, &trace, &session->waiting);
+        if (!error) {
+            bd_session_resume(session);
+            return;
+        }
+        if (!leave_out(session, error)) {
+            poison_survivors(session, error);
+            tracer->surviving = 0;
+        }
+        bd_error_free(error);
+    }
+    forget_trace(session);
+}
+
+/* ---- handing over ---- */
+
+/* Surviving values become stored tensors. */
+static void store_outputs(bd_session *session, bd_run *run)
+{
+    const bd_plan *plan = run->known->plan;
+    const bd_tracer *tracer = &session->tracer;
+    bd_core *core = session->core;
+    for (uint32_t i = 0; i < plan->output_count; i++) {
+        const bd_plan_output *output = &plan->outputs[i];
+        bd_tensor *tensor = bd_tensors_find(&session->tensors, tracer->ids.items[output->value]);
+        BD_ASSERT(tensor && tensor->state == BD_TENSOR_VALUE);
+        bd_tensor_store(tensor, &tracer->values.items[output->value].type, run->outputs[i],
+                        ++core->next_tensor);
+        run->outputs[i] = NULL;
+        if (!output->tracked || !run->history)
+            continue;
+        tensor->stored->history = bd_history_retain(run->history);
+        tensor->stored->history_node = output->node;
+        for (uint32_t k = 0; k < plan->saved_count; k++)
+            if (plan->saved[k].node == output->node)
+                run->history->saved[k].tensor = tensor->stored->tensor;
+    }
+    bd_history_release(run->history);
+    run->history = NULL;
+}
+
+static bd_error *hand_over(bd_session *session)
+{
+    bd_core *core = session->core;
+    bd_trace trace;
+    bd_tracer_finish(&session->tracer, &trace);
+    bd_binding binding = {
+        .ops = core->ops,
+        .device = core->device,
+        .memory = core->memory,
+        .account = session->account,
+        .trace = &trace,
+        .buffers = session->tracer.buffers.items,
+        .next_tensor = &core->next_tensor,
+    };
+    bd_run *run = NULL;
+    BD_TRY(bd_run_bind(session->waiting, &binding, &run));
+    bd_fault_poison_bound(run);
+    if (session->waiting_is_known)
+        bd_count(&core->counters.replays, 1);
+    run->order = ++core->submitted;
+    bd_memory_set_submitted(core->memory, run->order);
+    for (uint32_t i = 0; i < run->known->plan->output_count; i++)
+        if (run->outputs[i]->ready < run->order &&
+            run->known->group_of[run->known->plan->outputs[i].buffer] != BD_PLAN_NONE)
+            run->outputs[i]->ready = run->order;
+    store_outputs(session, run);
+    forget_trace(session);
+    session->in_flight++;
+    session->last_order = run->order;
+    bd_core_submit(core, session, run);
+    return NULL;
+}
+
+void bd_session_resume(bd_session *session)
+{
+    bd_error *error = NULL;
+    if (!bd_known_ready(session->waiting, &error))
+        return;
+    error = error ? bd_error_retain(error) : hand_over(session);
+    if (!error)
+        return;
+    poison_survivors(session, error);
+    bd_error_free(error);
+    forget_trace(session);
+}
+
+void bd_session_finish_run(bd_session *session, bd_run *run)
+{
+    BD_ASSERT(session->in_flight > 0);
+    session->in_flight--;
+    bd_core *core = session->core;
+    bd_error *fault = bd_fault_error(run);
+    if (fault)
+        bd_session_note_error(session, fault);
+    bd_fault_poison_done(&core->spoils, run, fault, core->memory, session->account);
+    bd_error_free(fault);
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The engine's life, its two queues, and the loop of the device thread: letters are taken up, then
+ * sessions that can go on take turns, one plan each. */
+#include "engine/engine.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "engine/core.h"
+#include "engine/engine_parts.h"
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+#include "proto/base/log.h"
+
+/* ---- requests and replies ---- */
+
+bd_request *bd_request_create(bd_request_kind kind, uint64_t session)
+{
+    bd_posted *posted = bd_alloc_zeroed(sizeof *posted);
+    posted->kind = BD_LETTER_REQUEST;
+    posted->request.kind = kind;
+    posted->request.session = session;
+    return &posted->request;
+}
+
+static bd_posted *posted_of(bd_request *request)
+{
+    return (bd_posted *)(void *)((char *)request - offsetof(bd_posted, request));
+}
+
+void bd_request_destroy(bd_request *request)
+{
+    if (!request)
+        return;
+    bd_buffer_release(request->buffer);
+    bd_error_free(request->error);
+    bd_free(request->payload);
+    bd_free(posted_of(request));
+}
+
+void bd_engine_post(bd_engine *engine, bd_request *own_request)
+{
+    if (own_request->kind == BD_REQUEST_SESSION_OPEN)
+        bd_memory_open(engine->core.memory, own_request->session); /* uploads may begin at once */
+    bd_mailbox_push(engine->core.letters, &posted_of(own_request)->letter);
+}
+
+typedef struct bd_posted_reply {
+    bd_letter letter;
+    bd_reply reply;
+} bd_posted_reply;
+
+static bd_posted_reply *reply_letter(bd_reply *reply)
+{
+    return (bd_posted_reply *)(void *)((char *)reply - offsetof(bd_posted_reply, reply));
+}
+
+static bd_reply *new_reply(bd_reply_kind kind, uint64_t session, uint64_t request)
+{
+    bd_posted_reply *posted = bd_alloc_zeroed(sizeof *posted);
+    posted->reply.kind = kind;
+    posted->reply.session = session;
+    posted->reply.request = request;
+    return &posted->reply;
+}
+
+bd_reply *bd_core_new_reply(bd_reply_kind kind, const bd_session *session, uint64_t request)
+{
+    return new_reply(kind, session->number, request);
+}
+
+void bd_core_reply(bd_core *core, bd_reply *own_reply)
+{
+    bd_session *session = bd_map_get(&core->sessions, own_reply->session);
+    if (session) { /* credit rides along */
+        own_reply->credit_bytes += session->credit_bytes;
+        session->credit_bytes = 0;
+    }
+    if (bd_mailbox_push(core->replies, &reply_letter(own_reply)->letter) && core->options.wake)
+        core->options.wake(core->options.wake_user);
+}
+
+bd_reply *bd_engine_next_reply(bd_engine *engine)
+{
+    bd_letter *letter = bd_mailbox_take(engine->core.replies);
+    return letter ? &((bd_posted_reply *)letter)->reply : NULL;
+}
+
+void bd_reply_destroy(bd_reply *reply)
+{
+    if (!reply)
+        return;
+    bd_buffer_release(reply->buffer);
+    bd_error_free(reply->error);
+    bd_free(reply_letter(reply));
+}
+
+bd_error *bd_engine_upload_buffer(bd_engine *engine, uint64_t session, size_t size_bytes,
+                                  bd_buffer **out)
+{
+    return bd_memory_alloc_for(engine->core.memory, session, size_bytes, BD_MEMORY_HOST, out);
+}
+
+/* ---- the round ---- */
+
+void bd_core_make_ready(bd_core *core, bd_session *session)
+{
+    if (session->is_ready || !bd_session_can_step(session))
+        return;
+    session->is_ready = true;
+    session->next_ready = NULL;
+    if (core->ready_last)
+        core->ready_last->next_ready = session;
+    else
+        core->ready_first = session;
+    core->ready_last = session;
+}
+
+static void leave_round(bd_core *core, bd_session *session)
+{
+    if (!session->is_ready)
+        return;
+    bd_session *before = NULL;
+    bd_session **link = &core->ready_first;
+    while (*link != session) {
+        before = *link;
+        link = &before->next_ready;
+    }
+    *link = session->next_ready;
+    if (core->ready_last == session)
+        core->ready_last = before;
+    session->is_ready = false;
+}
+
+/* ---- runs ---- */
+
+static void retire_done(bd_core *core)
+{
+    while (core->flight_first && core->flight_first->done) {
+        bd_run *run = core->flight_first;
+        core->flight_first = run->next;
+        if (!core->flight_first)
+            core->flight_last = NULL;
+        core->completed = run->order;
+        bd_memory_set_completed(core->memory, run->order);
+        bd_session *session = run->session;
+        if (session) {
+            bd_session_finish_run(session, run);
+            bd_session_answer(session);
+            bd_core_make_ready(core, session);
+        }
+        bd_run_retire(run);
+        if (!core->flight_first)
+            bd_spoils_clear(&core->spoils);
+    }
+}
+
+/* Thread: any; during bd_core_submit also the device thread. */
+static void run_done(bd_submission *submission)
+{
+    bd_run *run = submission->user;
+    bd_core *core = run->engine;
+    if (pthread_equal(pthread_self(), core->device_thread))
+        run->done = true;
+    else
+        bd_mailbox_push(core->letters, &run->letter);
+}
+
+void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
+{
+    bd_run *run = own_run;
+    run->session = session;
+    run->engine = core;
+    run->next = NULL;
+    if (core->flight_last)
+        core->flight_last->next = run;
+    else
+        core->flight_first = run;
+    core->flight_last = run;
+    bd_count(&core->counters.launches, run->submission.launch_count);
+    for (uint32_t i = 0; i < run->submission.launch_count; i++) {
+        uint32_t kernel = run->known->plan->launches[run->launch_numbers[i]].kernel;
+        bd_count(&run->known->kernels[kernel]->launches, 1);
+    }
+    bd_buffer *arena = run->arena;
+    run->arena = NULL;
+    run->submission.done = run_done;
+    run->submission.user = run;
+    if (run->submission.launch_count) {
+        core->ops->submit(core->device, &run->submission);
+    } else {
+        run->done = true;
+    }
+    bd_buffer_release(arena); /* numbered: later submissions may have it, the host not yet */
+    retire_done(core);
+}
+
+/* ---- letters ---- */
+
+static void open_session(bd_core *core, uint64_t number)
+{
+    bd_account *account = bd_memory_account(core->memory, number);
+    if (!account || bd_map_get(&core->sessions, number))
+        return;
+    bd_map_put(&core->sessions, number, bd_session_create(core, number, account));
+    bd_count(&core->counters.sessions, 1);
+}
+
+static void drop_session(bd_core *core, bd_session *session)
+{
+    leave_round(core, session);
+    for (bd_run *run = core->flight_first; run; run = run->next)
+        if (run->session == session)
+            run->session = NULL;
+    bd_map_remove(&core->sessions, session->number);
+    uint64_t number = session->number;
+    bd_session_destroy(session);
+    bd_memory_close(core->memory, number);
+    bd_count(&core->counters.sessions, UINT64_MAX);
+}
+
+static void take_request(bd_core *core, bd_posted *posted)
+{
+    bd_request *request = &posted->request;
+    bd_session *session = bd_map_get(&core->sessions, request->session);
+    if (request->kind == BD_REQUEST_SESSION_OPEN) {
+        open_session(core, request->session);
+        bd_request_destroy(request);
+        return;
+    }
+    if (request->kind == BD_REQUEST_SESSION_CLOSE) {
+        bd_reply *reply = new_reply(BD_REPLY_SESSION_CLOSED, request->session, request->request);
+        bd_request_destroy(request);
+        if (session)
+            drop_session(core, session);
+        bd_core_reply(core, reply);
+        return;
+    }
+    if (!session) {
+        bd_request_destroy(request);
+        return;
+    }
+    bd_session_accept(session, posted);
+    bd_core_make_ready(core, session);
+}
+
+static void wake_parked(bd_core *core)
+{
+    uint64_t number;
+    void *value;
+    for (size_t cursor = 0; bd_map_next(&core->sessions, &cursor, &number, &value);) {
+        bd_session *session = value;
+        if (session->waiting)
+            bd_core_make_ready(core, session);
+    }
+}
+
+/* True when the engine closes: what else was there is dropped. */
+static bool take_letters(bd_core *core, bd_letter *letter)
+{
+    bool closes = false;
+    while (letter) {
+        bd_letter *next = letter->next;
+        switch ((bd_letter_kind)((bd_kinded_letter *)letter)->kind) {
+        case BD_LETTER_REQUEST:
+            if (closes)
+                bd_request_destroy(&((bd_posted *)letter)->request);
+            else
+                take_request(core, (bd_posted *)letter);
+            break;
+        case BD_LETTER_RUN:
+            ((bd_run *)letter)->done = true;
+            retire_done(core);
+            break;
+        case BD_LETTER_COMPILED:
+            bd_cache_finish((bd_cached *)letter);
+            wake_parked(core);
+            break;
+        case BD_LETTER_CLOSE:
+            closes = true;
+            break;
+        }
+        letter = next;
+    }
+    return closes;
+}
+
+static void drop_sessions(bd_core *core)
+{
+    uint64_t number;
+    void *session;
+    size_t cursor = 0;
+    while (bd_map_next(&core->sessions, &cursor, &number, &session)) {
+        drop_session(core, session);
+        cursor = 0;
+    }
+}
+
+/* The plans that the backend has are finished, nothing else is. */
+static void wind_up(bd_core *core)
+{
+    drop_sessions(core);
+    while (core->flight_first)
+        take_letters(core, bd_mailbox_take_all(core->letters, -1));
+    drop_sessions(core); /* opened meanwhile */
+    bd_spoils_clear(&core->spoils);
+}
+
+static void flush_credits(bd_core *core)
+{
+    uint64_t number;
+    void *session;
+    for (size_t cursor = 0; bd_map_next(&core->sessions, &cursor, &number, &session);)
+        bd_session_flush_credit(session);
+}
+
+static void *device_thread(void *user)
+{
+    bd_core *core = user;
+    core->device_thread = pthread_self();
+    bool idle_done = false;
+    for (;;) {
+        int64_t wait_us = core->ready_first ? 0 : idle_done ? -1 : BD_IDLE_US;
+        bd_letter *letters = bd_mailbox_take_all(core->letters, wait_us);
+        if (letters) {
+            idle_done = false;
+            if (take_letters(core, letters))
+                break;
+        } else if (!core->ready_first && !core->flight_first) {
+            flush_credits(core);
+            bd_memory_trim(core->memory);
+            idle_done = true;
+        }
+        bd_session *session = core->ready_first;
+        if (!session)
+            continue;
+        leave_round(core, session);
+        bd_session_step(session);
+        bd_core_make_ready(core, session);
+    }
+    wind_up(core);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static void release_known(bd_known *known)
+{
+    bd_known_release(known);
+}
+
+static void destroy_core(bd_core *core)
+{
+    bd_trie_destroy(core->trie);
+    bd_cache_destroy(core->cache);
+    for (bd_letter *letter; (letter = bd_mailbox_take(core->letters));)
+        if (((bd_kinded_letter *)letter)->kind == BD_LETTER_REQUEST)
+            bd_request_destroy(&((bd_posted *)letter)->request);
+    for (bd_letter *letter; (letter = bd_mailbox_take(core->replies));)
+        bd_reply_destroy(&((bd_posted_reply *)letter)->reply);
+    bd_mailbox_destroy(core->letters);
+    bd_mailbox_destroy(core->replies);
+    bd_map_deinit(&core->sessions);
+    bd_arena_deinit(&core->scratch);
+    if (bd_memory_destroy(core->memory))
+        core->ops->close(core->device);
+    else
+        bd_log(BD_LOG_ERROR, "engine", "closed while buffers are in use; their memory is left");
+}
+
+bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
+{
+    const bd_driver *driver = bd_driver_find(options->driver);
+    if (!driver)
+        BD_FAIL(NOT_FOUND, "there is no device \"%s\"", options->driver);
+    char reason[256] = "";
+    if (!driver->probe(reason, sizeof reason))
+        BD_FAIL(UNAVAILABLE, "device \"%s\" cannot be used: %s", options->driver, reason);
+    bd_device *device = NULL;
+    BD_TRY_NOTE(driver->open(&options->device, &device), "device \"%s\"", options->driver);
+
+    bd_engine *engine = bd_alloc_zeroed(sizeof *engine);
+    bd_core *core = &engine->core;
+    engine->close.kind = BD_LETTER_CLOSE;
+    core->ops = driver->ops;
+    core->device = device;
+    core->options = *options;
+    core->plan_options = (bd_plan_options){.fusion = options->fusion};
+    bd_device_facts facts;
+    core->ops->describe(device, &facts);
+    uint64_t bytes_max = options->memory_bytes_max ? options->memory_bytes_max : facts.memory_bytes;
+    core->letters = bd_mailbox_create();
+    core->replies = bd_mailbox_create();
+    core->memory = bd_memory_create(core->ops, device, bytes_max, options->session_bytes_max);
+    core->cache = bd_cache_create(core->ops, device, options->compile_threads, core->letters);
+    core->trie = bd_trie_create(BD_KNOWN_PLANS_MAX, BD_KNOWN_BYTES_MAX, release_known);
+    bd_arena_init(&core->scratch);
+    if (!core->cache || pthread_create(&core->thread, NULL, device_thread, core) != 0) {
+        destroy_core(core);
+        bd_free(engine);
+        BD_FAIL(NO_MEMORY, "the device thread cannot be started");
+    }
+    *out = engine;
+    return NULL;
+}
+
+void bd_engine_close(bd_engine *engine)
+{
+    if (!engine)
+        return;
+    bd_mailbox_push(engine->core.letters, &engine->close.letter);
+    pthread_join(engine->core.thread, NULL);
+    destroy_core(&engine->core);
+    bd_free(engine);
+}

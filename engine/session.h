@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One session within the engine: its tensors, the trace being recorded, the requests that wait, and
+ * where its op stream stands. Thread: device.
+ * Invariant: requests are taken up in order; a cut may leave the first one half done, to be gone on
+ * with when the plan was handed over. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "engine/letters.h"
+#include "engine/memory.h"
+#include "engine/program.h"
+#include "engine/run.h"
+#include "engine/tensor.h"
+#include "engine/tracer.h"
+#include "engine/trie.h"
+#include "proto/base/map.h"
+
+typedef struct bd_core bd_core; /* engine/core.h */
+
+/* A request as the queues hold it. */
+typedef struct bd_posted {
+    bd_letter letter;
+    int kind; /* BD_LETTER_REQUEST */
+    bd_request request;
+} bd_posted;
+
+/* A GET or SYNC that waits for a submission. */
+typedef struct bd_waiter {
+    struct bd_waiter *next;
+    uint64_t order;
+    bd_request_kind kind;
+    uint64_t request;
+    burn_tensor_type type;
+    bd_buffer *buffer; /* GET; retained */
+} bd_waiter;
+
+typedef struct bd_session {
+    bd_core *core;
+    uint64_t number;
+    bd_account *account;
+    bd_tensors tensors;
+    uint64_t last_id;     /* the highest that the client has used */
+    uint64_t next_hidden; /* ids of tensors within program calls; above all that clients can use */
+    bd_tracer tracer;
+    bd_trie_node *cursor; /* where the trace stands among the known ones; NULL: it left them */
+    uint64_t cursor_generation;
+    bd_map programs;
+    bd_posted *first, *last; /* requests that wait */
+
+    /* The OPS request in progress. */
+    bool begun;
+    const uint8_t *at;
+    uint64_t next_output, next_op;
+    bd_call *call;
+
+    bd_known *waiting;    /* the plan of the trace, whose kernels are being compiled */
+    bool waiting_is_known; /* it is a replay */
+    uint32_t in_flight;   /* runs */
+    uint64_t last_order;  /* of its last submission */
+    bd_waiter *waiters;   /* by order */
+    bd_error *first_error; /* since the last SYNC; the one of the lowest op */
+    size_t credit_bytes;  /* taken up, not yet given back */
+
+    struct bd_session *next_ready; /* in the round */
+    bool is_ready;
+    BD_VEC(bd_tensor *) inputs;             /* scratch of one record */
+    BD_VEC(const burn_tensor_type *) types;
+    BD_VEC(burn_tensor_type) outputs;
+    BD_VEC(uint64_t) ids;
+} bd_session;
+
+bd_session *bd_session_create(bd_core *core, uint64_t number, bd_account *account);
+/* Releases everything at once; runs in flight go on without it. */
+void bd_session_destroy(bd_session *session);
+
+/* Takes up a request; it is done in its turn, CANCEL at once. */
+void bd_session_accept(bd_session *session, bd_posted *own_posted);
+/* Whether a step would get anywhere. */
+bool bd_session_can_step(const bd_session *session);
+/* Goes on with the first request, up to the next cut. */
+void bd_session_step(bd_session *session);
+/* Submissions up to core->completed are done: answers who waited for them. */
+void bd_session_answer(bd_session *session);
+/* Keeps the error for the next SYNC, if it is of an earlier op than the one that is kept. */
+void bd_session_note_error(bd_session *session, bd_error *error);
+void bd_session_flush_credit(bd_session *session);
+
+/* ---- engine/cut.c ---- */
+/* Ends the trace: it becomes a plan, new or known, and is handed to the device, or the session waits
+ * for kernels. Returns at once in any case. */
+void bd_session_cut(bd_session *session);
+/* The kernels of the plan are there, or failed: hands it over. */
+void bd_session_resume(bd_session *session);
+/* A run of the session is done. */
+void bd_session_finish_run(bd_session *session, bd_run *run);
+
+/* ---- engine/stream.c ---- */
+/* Applies records of the OPS request until it is used up (true) or a cut was made (false). */
+bool bd_stream_go_on(bd_session *session, const bd_request *request);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What an engine tells about itself. Thread: any. */
+#include "engine/core.h"
+#include "engine/engine.h"
+#include "engine/engine_parts.h"
+
+static uint64_t read_counter(atomic_uint_fast64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
+{
+    bd_core *core = &engine->core;
+    bd_device_counters device = {0};
+    core->ops->counters(core->device, &device);
+    *out = (bd_engine_stats){
+        .compiles = device.compiles,
+        .cache_hits = device.cache_hits,
+        .analyses = read_counter(&core->counters.analyses),
+        .replays = read_counter(&core->counters.replays),
+        .launches = read_counter(&core->counters.launches),
+        .fallbacks = device.fallbacks,
+        .known_plans = read_counter(&core->counters.known_plans),
+        .ops = read_counter(&core->counters.ops),
+        .cuts = read_counter(&core->counters.cuts),
+        .sessions = read_counter(&core->counters.sessions),
+        .code_bytes = device.code_bytes,
+    };
+    bd_memory_gauges(core->memory, &out->device_bytes, &out->pool_bytes, &out->tensors);
+}
+
+void bd_engine_describe(bd_engine *engine, bd_device_facts *out)
+{
+    engine->core.ops->describe(engine->core.device, out);
+}
+
+bool bd_engine_session_stats(bd_engine *engine, uint64_t session, uint64_t *out_bytes,
+                             uint64_t *out_tensors, uint64_t *out_ops)
+{
+    return bd_memory_session_gauges(engine->core.memory, session, out_bytes, out_tensors, out_ops);
+}
+
+char *bd_engine_kernels_json(bd_engine *engine)
+{
+    return bd_cache_json(engine->core.cache);
+}

@@ -61,9 +61,14 @@ const burn_tensor_type *bd_tensor_type(const burn_tensor *tensor)
     return &tensor->value->type;
 }
 
-void **bd_tensor_user(burn_tensor *tensor)
+void *bd_tensor_user(const burn_tensor *tensor)
 {
-    return &tensor->user;
+    return tensor->user;
+}
+
+void bd_tensor_set_user(burn_tensor *tensor, void *user)
+{
+    tensor->user = user;
 }
 
 uint64_t bd_tensor_version(const burn_tensor *tensor)
@@ -82,12 +87,15 @@ bd_error *bd_tensor_id(burn_tensor *tensor, uint64_t *out_id)
     return NULL;
 }
 
-burn_tensor *bd_session_upload(bd_session *session, const burn_tensor_type *type, uint64_t *out_id)
+bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type, burn_tensor **out_tensor,
+                            uint64_t *out_id)
 {
+    BD_TRY(bd_client_failure(session->client));
     bd_value *value = bd_value_create(session);
     value->type = *type;
     value->id = *out_id = bd_client_mint(session->client);
-    return bd_tensor_create(session, value);
+    *out_tensor = bd_tensor_create(session, value);
+    return NULL;
 }
 
 /* ---- what a tensor shows ---------------------------------------------------------------------- */
@@ -129,6 +137,12 @@ bd_error *bd_tensor_value(burn_tensor *tensor, bd_value **out_value)
         BD_TRY(settle(tensor));
     *out_value = tensor->value;
     return NULL;
+}
+
+bd_error *bd_tensor_refresh(burn_tensor *tensor)
+{
+    bd_value *value = NULL;
+    return bd_tensor_value(tensor, &value);
 }
 
 /* ---- ops -------------------------------------------------------------------------------------- */

@@ -25,8 +25,11 @@ void bd_session_destroy(bd_session *session);
 bd_client *bd_session_client(bd_session *session);
 /* Whether results of inputs that require a gradient do so too. */
 void bd_session_set_grad(bd_session *session, bool enabled);
-void bd_session_set_user(bd_session *session, void *user);
+/* on_empty is called when the session has been destroyed and its last tensor released. */
+void bd_session_set_user(bd_session *session, void *user, void (*on_empty)(void *user));
 void *bd_session_user(const bd_session *session);
+/* The end of a step; nothing within a recording. */
+void bd_session_mark(bd_session *session);
 
 /* ---- ops -------------------------------------------------------------------------------------- */
 
@@ -47,8 +50,9 @@ bd_error *bd_session_apply(bd_session *session, const burn_op_info *info,
                            const bd_input_operand *inputs, uint32_t input_count,
                            const burn_attr *attrs, burn_tensor **out_tensors,
                            uint32_t output_count) BD_MUST_USE;
-/* A tensor for an upload that the caller carries out under the id of out_tensor's value. */
-burn_tensor *bd_session_upload(bd_session *session, const burn_tensor_type *type, uint64_t *out_id);
+/* A tensor for an upload that the caller carries out under the id. */
+bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type, burn_tensor **out_tensor,
+                            uint64_t *out_id) BD_MUST_USE;
 
 /* ---- handles ---------------------------------------------------------------------------------- */
 
@@ -58,12 +62,15 @@ bd_session *bd_tensor_session(const burn_tensor *tensor);
 const burn_tensor_type *bd_tensor_type(const burn_tensor *tensor);
 /* The id of the value that it shows now. */
 bd_error *bd_tensor_id(burn_tensor *tensor, uint64_t *out_id) BD_MUST_USE;
+/* Reads a view again if its base has changed. */
+bd_error *bd_tensor_refresh(burn_tensor *tensor) BD_MUST_USE;
 uint64_t bd_tensor_version(const burn_tensor *tensor);
 bool bd_tensor_is_view(const burn_tensor *tensor);
 /* Elements, not bytes, as PyTorch counts; expand gives 0. */
 void bd_tensor_strides(const burn_tensor *tensor, int64_t strides[BURN_RANK_MAX]);
 bool bd_tensor_is_contiguous(const burn_tensor *tensor);
-void **bd_tensor_user(burn_tensor *tensor);
+void *bd_tensor_user(const burn_tensor *tensor);
+void bd_tensor_set_user(burn_tensor *tensor, void *user);
 
 enum {
     BD_ASSIGN_CAST = 1,    /* any cast is allowed */

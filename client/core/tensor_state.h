@@ -11,6 +11,7 @@ typedef struct bd_recording bd_recording;
 struct bd_session {
     bd_client *client; /* NULL once closed */
     void *user;
+    void (*on_empty)(void *user);
     bool grad_enabled;
     uint64_t tensor_count, value_count; /* alive; the session's memory goes with the last one */
     uint64_t mark;                      /* of the last walk over values */

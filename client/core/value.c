@@ -35,6 +35,8 @@ void bd_session_collect(bd_session *session)
         session->spare_tensors = tensor->next;
         bd_free(tensor);
     }
+    if (session->on_empty)
+        session->on_empty(session->user);
     bd_free(session);
 }
 
@@ -42,6 +44,7 @@ void bd_session_destroy(bd_session *session)
 {
     if (!session)
         return;
+    bd_recording_abort(session);
     bd_client_destroy(session->client);
     session->client = NULL;
     bd_session_collect(session);
@@ -57,9 +60,16 @@ void bd_session_set_grad(bd_session *session, bool enabled)
     session->grad_enabled = enabled;
 }
 
-void bd_session_set_user(bd_session *session, void *user)
+void bd_session_set_user(bd_session *session, void *user, void (*on_empty)(void *user))
 {
     session->user = user;
+    session->on_empty = on_empty;
+}
+
+void bd_session_mark(bd_session *session)
+{
+    if (!session->recording && !session->client->failure)
+        bd_client_mark(session->client);
 }
 
 void *bd_session_user(const bd_session *session)

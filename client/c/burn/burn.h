@@ -73,7 +73,7 @@ enum {
 typedef struct burn_error {
     burn_status status;
     int retryable;
-    uint64_t op_number; /* of the op within the session (burn_op_count when it was recorded), or 0 */
+    uint64_t op_number; /* of the op within the session (burn_ops_recorded when it was recorded), or 0 */
     const char *text;   /* valid until the thread's next failing call */
 } burn_error;
 /* Of the calling thread's last call that failed; never NULL. */
@@ -124,7 +124,7 @@ BURN_API burn_status burn_shutdown(burn_context *context);
 BURN_API void burn_free(void *memory);
 BURN_API uint64_t burn_bytes_sent(const burn_context *context);
 /* Ops recorded so far; the next has this number plus 1. */
-BURN_API uint64_t burn_op_count(const burn_context *context);
+BURN_API uint64_t burn_ops_recorded(const burn_context *context);
 
 /* ---- tensors ---------------------------------------------------------------------------------- */
 

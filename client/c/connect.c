@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From a URL, or from the look-up of one, to a connected socket. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client/c/context.h"
+#include "proto/base/clock.h"
+
+enum { CONNECT_MS = 5000 };
+
+static bd_error *failed(const char *url, int number)
+{
+    char reason[128];
+    BD_FAIL(UNAVAILABLE, "cannot connect to %s: %s", url, strerror_r(number, reason, sizeof reason));
+}
+
+/* 0, or an errno. The descriptor is closed on failure. */
+static int connect_within(int fd, const struct sockaddr *address, socklen_t size, int timeout_ms)
+{
+    int flags = fcntl(fd, F_GETFL);
+    fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    int number = connect(fd, address, size) == 0 ? 0 : errno;
+    int64_t until_us = bd_now_us() + (int64_t)timeout_ms * 1000;
+    while (number == EINPROGRESS || number == EINTR || (number == EAGAIN && address->sa_family == AF_UNIX)) {
+        int64_t left_ms = (until_us - bd_now_us()) / 1000;
+        if (left_ms <= 0) {
+            number = ETIMEDOUT;
+            break;
+        }
+        if (number == EAGAIN) { /* the listener's queue is full */
+            poll(NULL, 0, 10);
+            number = connect(fd, address, size) == 0 ? 0 : errno;
+            continue;
+        }
+        struct pollfd entry = {.fd = fd, .events = POLLOUT};
+        if (poll(&entry, 1, (int)left_ms) > 0) {
+            socklen_t bytes = sizeof number;
+            if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &bytes) != 0)
+                number = errno;
+        }
+    }
+    if (number == 0)
+        fcntl(fd, F_SETFL, flags);
+    else
+        close(fd);
+    return number;
+}
+
+/* 0, or an errno. */
+static int connect_unix(const char *path, int timeout_ms, int *out_fd)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return ENAMETOOLONG;
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno;
+    int number = connect_within(fd, (const struct sockaddr *)&address, sizeof address, timeout_ms);
+    if (number == 0)
+        *out_fd = fd;
+    return number;
+}
+
+static bd_error *connect_tcp(const char *url, const char *host, const char *port, int timeout_ms, int *out_fd)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_UNSPEC}, *found = NULL;
+    int number = getaddrinfo(host, port, &hints, &found);
+    if (number != 0)
+        BD_FAIL(UNAVAILABLE, "cannot connect to %s: %s", url, gai_strerror(number));
+    number = ECONNREFUSED;
+    for (struct addrinfo *at = found; at && number != 0; at = at->ai_next) {
+        int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0) {
+            number = errno;
+            continue;
+        }
+        number = connect_within(fd, at->ai_addr, at->ai_addrlen, timeout_ms);
+        int one = 1;
+        if (number == 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0)
+            *out_fd = fd;
+        else if (number == 0)
+            close(fd), number = errno;
+    }
+    freeaddrinfo(found);
+    return number == 0 ? NULL : failed(url, number);
+}
+
+/* host:port or [v6]:port, with what follows a ? left out. */
+static bd_error *split_host(const char *url, const char *rest, char host[256], char port[16])
+{
+    size_t size = strcspn(rest, "?");
+    const char *colon = NULL;
+    for (size_t i = 0; i < size; i++)
+        if (rest[i] == ':')
+            colon = rest + i;
+    size_t host_size = colon ? (size_t)(colon - rest) : 0;
+    size_t port_size = colon ? size - host_size - 1 : 0;
+    if (host_size > 2 && rest[0] == '[' && rest[host_size - 1] == ']') {
+        rest++;
+        host_size -= 2;
+    }
+    if (host_size == 0 || host_size >= 256 || port_size == 0 || port_size >= 16)
+        BD_FAIL(INVALID, "%s: expected tcp://host:port", url);
+    memcpy(host, rest, host_size);
+    host[host_size] = '\0';
+    memcpy(port, colon + 1, port_size);
+    port[port_size] = '\0';
+    return NULL;
+}
+
+static bd_error *connect_url(burn_context *context, const char *url, int timeout_ms)
+{
+    snprintf(context->url, sizeof context->url, "%s", url);
+    if (strncmp(url, "unix://", 7) == 0) {
+        int number = connect_unix(url + 7, timeout_ms, &context->fd);
+        return number == 0 ? NULL : failed(url, number);
+    }
+    if (strncmp(url, "tcp://", 6) == 0) {
+        char host[256], port[16];
+        BD_TRY(split_host(url, url + 6, host, port));
+        return connect_tcp(url, host, port, timeout_ms, &context->fd);
+    }
+    if (strcmp(url, "private:") == 0)
+        return bd_spawn(context);
+    BD_FAIL(UNSUPPORTED, "%s: this library connects to unix:///path, tcp://host:port and private:", url);
+}
+
+bd_error *bd_connect(burn_context *context)
+{
+    int timeout_ms = context->options.connect_timeout_ms > 0 ? context->options.connect_timeout_ms : CONNECT_MS;
+    const char *url = context->options.url;
+    if (context->options.private_daemon)
+        return bd_spawn(context);
+    if (!url || !*url)
+        url = getenv("BURN_URL");
+    if (url && *url)
+        return connect_url(context, url, timeout_ms);
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char path[200];
+    if (runtime && *runtime) {
+        snprintf(path, sizeof path, "%s/burnd.sock", runtime);
+        snprintf(context->url, sizeof context->url, "unix://%s", path);
+        if (connect_unix(path, timeout_ms, &context->fd) == 0)
+            return NULL;
+    }
+    snprintf(context->url, sizeof context->url, "unix:///run/burnd/burnd.sock");
+    if (connect_unix("/run/burnd/burnd.sock", timeout_ms, &context->fd) == 0)
+        return NULL;
+    return bd_spawn(context);
+}

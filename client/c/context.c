@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening and closing, the lock, what concerns the connection as a whole. */
+#include "client/c/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/clock.h"
+
+enum { CONNECT_MS = 5000, PAGE_BYTES = 4096 };
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+/* A page that the kernel zeroes in a forked child: no handler, no system call a use. */
+static bd_error *watch_forks(burn_context *context)
+{
+    void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        BD_FAIL(NO_MEMORY, "no memory for a page");
+    if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) != 0) {
+        munmap(page, PAGE_BYTES);
+        BD_FAIL(UNSUPPORTED, "the kernel lacks MADV_WIPEONFORK (Linux 4.14)");
+    }
+    context->alive = page;
+    atomic_store_explicit(context->alive, 1, memory_order_relaxed);
+    return NULL;
+}
+
+bool bd_forked(const burn_context *context)
+{
+    return atomic_load_explicit(context->alive, memory_order_relaxed) == 0;
+}
+
+static void destroy(burn_context *context)
+{
+    pthread_mutex_destroy(&context->lock);
+    pthread_cond_destroy(&context->fed);
+    if (context->alive)
+        munmap(context->alive, PAGE_BYTES);
+    bd_free(context);
+}
+
+static void on_empty(void *user)
+{
+    burn_context *context = user;
+    context->orphaned = true;
+}
+
+static bd_error *open_context(burn_context *context)
+{
+    int timeout_ms = context->options.connect_timeout_ms;
+    BD_TRY(watch_forks(context));
+    BD_TRY(bd_connect(context));
+    context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device);
+    bd_session_set_user(context->session, context, on_empty);
+    context->client = bd_session_client(context->session);
+    return bd_wait_open(context, timeout_ms > 0 ? timeout_ms : CONNECT_MS);
+}
+
+burn_status burn_open(const burn_options *options, burn_context **out_context)
+{
+    burn_context *context = bd_alloc_zeroed(sizeof *context);
+    pthread_mutex_init(&context->lock, NULL);
+    pthread_cond_init(&context->fed, NULL);
+    context->fd = -1;
+    context->seed = (uint64_t)bd_now_us() ^ ((uint64_t)getpid() << 40);
+    if (options) {
+        size_t bytes = options->struct_size < sizeof *options ? options->struct_size : sizeof *options;
+        memcpy(&context->options, options, bytes);
+    }
+    pthread_mutex_lock(&context->lock);
+    bd_error *error = open_context(context);
+    context->options.url = context->options.device = NULL; /* were borrowed */
+    if (!error) {
+        pthread_mutex_unlock(&context->lock);
+        *out_context = context;
+        return BURN_STATUS_OK;
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (context->fd >= 0)
+        close(context->fd);
+    bd_reap(context);
+    if (context->session)
+        bd_session_destroy(context->session);
+    destroy(context);
+    return bd_finish(error);
+}
+
+void burn_close(burn_context *context)
+{
+    if (!context)
+        return;
+    bool child = bd_forked(context);
+    if (!child)
+        pthread_mutex_lock(&context->lock);
+    context->closed = true;
+    if (!child && context->client) {
+        bd_client_flush(context->client);
+        bd_error_free(bd_send_now(context));
+        bd_client_fail(context->client, BD_ERROR(UNAVAILABLE, "the connection was closed"));
+        shutdown(context->fd, SHUT_RDWR);
+        pthread_cond_broadcast(&context->fed);
+        while (context->reading)
+            pthread_cond_wait(&context->fed, &context->lock);
+    }
+    close(context->fd);
+    context->fd = -1;
+    if (child)
+        return; /* the parent's lock and tensors stay as they were at the fork */
+    bd_reap(context);
+    context->client = NULL;
+    bd_session_destroy(context->session);
+    bd_leave(context);
+}
+
+static void stay_out(burn_context *context)
+{
+    const burn_options *options = &context->options;
+    void *token = options->wait_begin ? options->wait_begin(options->user) : NULL;
+    bd_await_reader(context);
+    pthread_mutex_unlock(&context->lock);
+    if (options->wait_end)
+        options->wait_end(options->user, token);
+    pthread_mutex_lock(&context->lock);
+}
+
+bd_error *bd_enter(burn_context *context)
+{
+    if (bd_forked(context))
+        BD_FAIL(UNAVAILABLE, "this connection was opened by the parent process; open one in the child");
+    pthread_mutex_lock(&context->lock);
+    while (context->uploading && !context->closed)
+        stay_out(context);
+    if (context->closed) {
+        bd_leave(context);
+        BD_FAIL(UNAVAILABLE, "the connection was closed");
+    }
+    bd_session_set_grad(context->session, bd_grad_mode());
+    return NULL;
+}
+
+void bd_leave(burn_context *context)
+{
+    bool last = context->orphaned;
+    pthread_mutex_unlock(&context->lock);
+    if (last)
+        destroy(context);
+}
+
+burn_context *bd_context_of(const burn_tensor *tensor)
+{
+    return bd_session_user(bd_tensor_session(tensor));
+}
+
+/* Errors of the connection come back with the next call anyway. */
+bd_error *bd_after_record(burn_context *context)
+{
+    if (bd_client_batched(context->client) >= BD_SEND_BATCH_BYTES)
+        bd_client_flush(context->client);
+    if (bd_client_backlog(context->client) == 0)
+        return NULL;
+    BD_TRY(bd_send_now(context));
+    return bd_wait_backlog(context, BD_BACKLOG_BYTES_MAX);
+}
+
+/* ---- the connection as a whole ---------------------------------------------------------------- */
+
+const char *burn_url(const burn_context *context)
+{
+    return context->url;
+}
+
+const char *burn_welcome(const burn_context *context, const char *name)
+{
+    if (context->closed)
+        return "";
+    const bd_client_facts *facts = bd_client_get_facts(context->client);
+    if (strcmp(name, "server") == 0)
+        return facts->server;
+    if (strcmp(name, "device") == 0)
+        return facts->device;
+    return strcmp(name, "devices") == 0 ? facts->devices : "";
+}
+
+uint64_t burn_session(const burn_context *context)
+{
+    return context->closed ? 0 : bd_client_get_facts(context->client)->session;
+}
+
+int burn_alive(const burn_context *context)
+{
+    return !bd_forked(context) && !context->closed && bd_client_get_phase(context->client) == BD_CLIENT_OPEN;
+}
+
+burn_status burn_flush(burn_context *context)
+{
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_client_flush(context->client);
+    error = bd_wait_backlog(context, 0);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_sync(burn_context *context)
+{
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_client_sync(context->client, &pending);
+    error = bd_wait(context, &pending);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_mark(burn_context *context)
+{
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_session_mark(context->session);
+    error = bd_after_record(context);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_ping(burn_context *context, double *out_seconds)
+{
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    int64_t begin_us = bd_now_us();
+    bd_client_ping(context->client, &pending);
+    error = bd_wait(context, &pending);
+    if (!error && out_seconds)
+        *out_seconds = (double)(bd_now_us() - begin_us) * 1e-6;
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+static bd_error *report_type(const char *kind, bd_message_type *out_type)
+{
+    static const struct {
+        const char *kind;
+        bd_message_type type;
+    } kinds[] = {{"stats", BD_MESSAGE_STATS},
+                 {"devices", BD_MESSAGE_DEVICES},
+                 {"sessions", BD_MESSAGE_SESSIONS},
+                 {"kernels", BD_MESSAGE_KERNELS},
+                 {"config", BD_MESSAGE_CONFIG}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].kind, kind) == 0) {
+            *out_type = kinds[i].type;
+            return NULL;
+        }
+    BD_FAIL(INVALID, "there is no report \"%s\"; there are stats, devices, sessions, kernels and config", kind);
+}
+
+burn_status burn_report(burn_context *context, const char *kind, char **out_json)
+{
+    bd_message_type type = BD_MESSAGE_NONE;
+    bd_error *error = report_type(kind, &type);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_client_ask(context->client, type, &pending);
+    error = bd_wait(context, &pending);
+    bd_leave(context);
+    if (!error)
+        *out_json = pending.report;
+    else
+        bd_free(pending.report);
+    return bd_finish(error);
+}
+
+burn_status burn_shutdown(burn_context *context)
+{
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_client_ask(context->client, BD_MESSAGE_SHUTDOWN, &pending);
+    error = bd_wait(context, &pending);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+void burn_free(void *memory)
+{
+    bd_free(memory);
+}
+
+uint64_t burn_bytes_sent(const burn_context *context)
+{
+    return context->closed ? 0 : bd_client_bytes_sent(context->client);
+}
+
+uint64_t burn_ops_recorded(const burn_context *context)
+{
+    return context->closed ? 0 : bd_client_op_count(context->client);
+}
+
+void burn_seed(burn_context *context, uint64_t seed, uint64_t offset)
+{
+    context->seed = seed;
+    context->random_offset = offset;
+}
+
+void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed, uint64_t *out_offset)
+{
+    pthread_mutex_lock(&context->lock);
+    *out_seed = context->seed;
+    *out_offset = context->random_offset;
+    context->random_offset += count;
+    pthread_mutex_unlock(&context->lock);
+}

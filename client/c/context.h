@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The body of burn_context: a session of client/core, its socket, one lock.
+ * Thread: any, under the lock; waiting happens outside it (wait.c). Invariant: only one thread at a
+ * time reads the socket, and whoever reads feeds what came to all that wait. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "burn/burn.h"
+#include "client/core/client.h"
+#include "client/core/tensor.h"
+
+enum {
+    BD_SEND_BATCH_BYTES = 8 * 1024,        /* recorded bytes that are sent without being asked for */
+    BD_BACKLOG_BYTES_MAX = 8 * 1024 * 1024, /* unsent bytes above which recording waits */
+    BD_WAIT_SLICE_MS = 200,                /* how often an interrupt is looked for */
+};
+
+struct burn_context {
+    pthread_mutex_t lock;
+    pthread_cond_t fed; /* the reading thread has read */
+    bool reading;
+    bool uploading;     /* by a thread that waits for credit; the others stay out */
+    bool closed;
+    bool orphaned;      /* closed and without tensors: goes with the lock's release */
+    int fd;
+    pid_t daemon;       /* the private one, or 0 */
+    atomic_uchar *alive; /* a page that is zero in a forked child */
+    bd_session *session;
+    bd_client *client;
+    burn_options options;
+    char url[256];
+    char text[1100];
+    uint64_t seed, random_offset;
+};
+
+/* ---- status.c ---- */
+/* Keeps the error for burn_last_error of this thread; consumes it. */
+burn_status bd_finish(bd_error *own_error);
+bool bd_grad_mode(void);
+
+/* ---- context.c ---- */
+/* Takes the lock; UNAVAILABLE in a forked child or after the close. */
+bd_error *bd_enter(burn_context *context) BD_MUST_USE;
+void bd_leave(burn_context *context);
+bool bd_forked(const burn_context *context);
+burn_context *bd_context_of(const burn_tensor *tensor);
+/* After recording: sends what has gathered. Under the lock. */
+bd_error *bd_after_record(burn_context *context) BD_MUST_USE;
+
+/* ---- wait.c: under the lock, which they leave while they wait ---- */
+void bd_await_reader(burn_context *context); /* or the end of an upload; at most a slice */
+bd_error *bd_wait(burn_context *context, bd_pending *pending) BD_MUST_USE;
+bd_error *bd_wait_open(burn_context *context, int timeout_ms) BD_MUST_USE;
+bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes) BD_MUST_USE;
+bd_error *bd_send_now(burn_context *context) BD_MUST_USE; /* what the socket takes */
+bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type, const void *bytes,
+                 size_t size_bytes) BD_MUST_USE;
+
+/* ---- connect.c ---- */
+/* A connected socket for the options' URL, or for the first of the look-up that answers. */
+bd_error *bd_connect(burn_context *context) BD_MUST_USE;
+/* ---- spawn.c ---- */
+bd_error *bd_spawn(burn_context *context) BD_MUST_USE;
+void bd_reap(burn_context *context);

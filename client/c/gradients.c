@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Gradients and programs of the public API. */
+#include "client/c/context.h"
+#include "client/core/recording.h"
+#include "proto/base/alloc.h"
+
+struct burn_program {
+    burn_context *context;
+    bd_program *program;
+};
+
+static const size_t COUNT_MAX = UINT16_MAX;
+
+/* ---- what requires a gradient ----------------------------------------------------------------- */
+
+burn_status burn_set_requires_grad(burn_tensor *tensor, int flag)
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_tensor_set_requires_grad(tensor, flag != 0);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+/* A view shows what its base has become first. */
+static int ask(burn_tensor *tensor, bool (*question)(const burn_tensor *))
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error) {
+        bd_error_free(error);
+        return 0;
+    }
+    bd_error_free(bd_tensor_refresh(tensor));
+    bool answer = question(tensor);
+    bd_leave(context);
+    return answer;
+}
+
+int burn_requires_grad(burn_tensor *tensor)
+{
+    return ask(tensor, bd_tensor_requires_grad);
+}
+
+int burn_is_leaf(burn_tensor *tensor)
+{
+    return ask(tensor, bd_tensor_is_leaf);
+}
+
+burn_status burn_retain_grad(burn_tensor *tensor)
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_tensor_retain_grad(tensor);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+int burn_retains_grad(const burn_tensor *tensor)
+{
+    return bd_tensor_retains_grad(tensor);
+}
+
+burn_tensor *burn_grad(burn_tensor *tensor)
+{
+    return bd_tensor_grad(tensor);
+}
+
+burn_status burn_set_grad(burn_tensor *tensor, burn_tensor *grad)
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_tensor_set_grad(tensor, grad);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+/* ---- backward --------------------------------------------------------------------------------- */
+
+static bd_error *check_counts(const burn_context *context, burn_tensor *const *tensors, size_t count)
+{
+    if (count > COUNT_MAX)
+        BD_FAIL(LIMIT, "%zu tensors; at most %zu", count, COUNT_MAX);
+    for (size_t i = 0; tensors && i < count; i++)
+        if (tensors[i] && bd_context_of(tensors[i]) != context)
+            BD_FAIL(INVALID, "the tensors belong to different connections");
+    return NULL;
+}
+
+static bd_error *check_request(const burn_context *context, burn_tensor *const *roots, burn_tensor *const *seeds,
+                               size_t root_count, burn_tensor *const *inputs, size_t input_count)
+{
+    BD_TRY(check_counts(context, roots, root_count));
+    BD_TRY(check_counts(context, seeds, root_count));
+    BD_TRY(check_counts(context, inputs, input_count));
+    if (root_count == 0)
+        BD_FAIL(INVALID, "there is no tensor to differentiate");
+    return NULL;
+}
+
+burn_status burn_backward(burn_context *context, burn_tensor *const *roots, burn_tensor *const *seeds, size_t root_count,
+                          burn_tensor *const *inputs, size_t input_count, int flags)
+{
+    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_session_backward(context->session, roots, seeds, (uint32_t)root_count, inputs, (uint32_t)input_count,
+                                flags);
+    if (!error)
+        error = bd_after_record(context);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_gradients(burn_context *context, burn_tensor *const *roots, burn_tensor *const *seeds,
+                           size_t root_count, burn_tensor *const *inputs, size_t input_count, int flags,
+                           burn_tensor **out_grads)
+{
+    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_session_grad(context->session, roots, seeds, (uint32_t)root_count, inputs, (uint32_t)input_count, flags,
+                            out_grads);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+/* ---- programs --------------------------------------------------------------------------------- */
+
+burn_status burn_program_begin(burn_context *context, burn_tensor *const *arguments, size_t count,
+                               burn_tensor **out_arguments)
+{
+    bd_error *error = check_counts(context, arguments, count);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_recording_begin(context->session, arguments, (uint32_t)count, out_arguments);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+void burn_program_abort(burn_context *context)
+{
+    bd_error *error = bd_enter(context);
+    if (!error) {
+        bd_recording_abort(context->session);
+        bd_leave(context);
+    }
+    bd_error_free(error);
+}
+
+burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs, size_t count, const char *name,
+                             burn_program **out_program)
+{
+    bd_error *error = check_counts(context, outputs, count);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_program *program = NULL;
+    error = bd_recording_end(context->session, outputs, (uint32_t)count, name, &pending, &program);
+    if (!error)
+        error = bd_wait(context, &pending);
+    if (error) {
+        bd_program_destroy(program);
+    } else {
+        *out_program = bd_alloc_zeroed(sizeof **out_program);
+        **out_program = (burn_program){.context = context, .program = program};
+    }
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_program_call(burn_program *program, burn_tensor *const *arguments, size_t count,
+                              burn_tensor **out_outputs, size_t output_count)
+{
+    burn_context *context = program->context;
+    bd_error *error = check_counts(context, arguments, count);
+    if (!error && output_count != bd_program_output_count(program->program))
+        error = BD_ERROR(INVALID, "the program has %u outputs, not %zu", bd_program_output_count(program->program),
+                         output_count);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_program_call(program->program, arguments, (uint32_t)count, out_outputs);
+    if (!error)
+        error = bd_after_record(context);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+void burn_program_destroy(burn_program *program)
+{
+    if (!program)
+        return;
+    burn_context *context = program->context;
+    if (bd_forked(context))
+        return;
+    pthread_mutex_lock(&context->lock);
+    bd_program_destroy(program->program);
+    bd_leave(context);
+    bd_free(program);
+}

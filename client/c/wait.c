@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Moving bytes between the socket and client/core, and waiting for it. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/c/context.h"
+#include "proto/base/clock.h"
+
+enum { SCRATCH_BYTES = 64 * 1024, DIRECT_BYTES_MIN = 4096 };
+
+static bd_error *lost(burn_context *context, const char *doing, int number)
+{
+    char reason[128];
+    bd_error *error = number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s", context->url, doing,
+                                        strerror_r(number, reason, sizeof reason))
+                             : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection", context->url);
+    bd_client_fail(context->client, bd_error_retain(error));
+    return error;
+}
+
+/* ---- without waiting -------------------------------------------------------------------------- */
+
+bd_error *bd_send_now(burn_context *context)
+{
+    for (;;) {
+        const uint8_t *bytes = NULL;
+        size_t size = bd_client_output(context->client, &bytes);
+        if (size == 0)
+            return NULL;
+        ssize_t count = send(context->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (count >= 0)
+            bd_client_sent(context->client, (size_t)count);
+        else if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return NULL;
+        else if (errno != EINTR)
+            return lost(context, "sending", errno);
+    }
+}
+
+static bd_error *receive_now(burn_context *context)
+{
+    uint8_t scratch[SCRATCH_BYTES];
+    for (;;) {
+        uint8_t *place = NULL;
+        size_t room = bd_client_room(context->client, &place);
+        bool direct = room >= DIRECT_BYTES_MIN;
+        ssize_t count = recv(context->fd, direct ? place : scratch, direct ? room : sizeof scratch, MSG_DONTWAIT);
+        if (count > 0) {
+            BD_TRY(direct ? bd_client_filled(context->client, (size_t)count)
+                          : bd_client_feed(context->client, scratch, (size_t)count));
+            if (!direct && (size_t)count < sizeof scratch)
+                return NULL;
+        } else if (count == 0) {
+            return lost(context, "reading", 0);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return NULL;
+        } else if (errno != EINTR) {
+            return lost(context, "reading", errno);
+        }
+    }
+}
+
+static bd_error *move(burn_context *context)
+{
+    BD_TRY(bd_send_now(context));
+    BD_TRY(receive_now(context));
+    return bd_send_now(context); /* what credit has released, and PONGs */
+}
+
+/* ---- one turn of waiting ---------------------------------------------------------------------- */
+
+static void *wait_begin(const burn_context *context)
+{
+    return context->options.wait_begin ? context->options.wait_begin(context->options.user) : NULL;
+}
+
+static void wait_end(const burn_context *context, void *token)
+{
+    if (context->options.wait_end)
+        context->options.wait_end(context->options.user, token);
+}
+
+void bd_await_reader(burn_context *context)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += BD_WAIT_SLICE_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&context->fed, &context->lock, &until);
+}
+
+static bd_error *await_socket(burn_context *context)
+{
+    const uint8_t *bytes = NULL;
+    bool sends = bd_client_output(context->client, &bytes) > 0;
+    struct pollfd entry = {.fd = context->fd, .events = (short)(sends ? POLLIN | POLLOUT : POLLIN)};
+    context->reading = true;
+    pthread_mutex_unlock(&context->lock);
+    poll(&entry, 1, BD_WAIT_SLICE_MS);
+    pthread_mutex_lock(&context->lock);
+    context->reading = false;
+    bd_error *error = bd_client_failure(context->client);
+    if (!error && entry.revents)
+        error = move(context);
+    pthread_cond_broadcast(&context->fed);
+    return error;
+}
+
+/* Leaves the lock until something may have changed. */
+static bd_error *turn(burn_context *context)
+{
+    bd_error *error = NULL;
+    void *token = wait_begin(context);
+    if (context->reading)
+        bd_await_reader(context);
+    else
+        error = await_socket(context);
+    pthread_mutex_unlock(&context->lock);
+    wait_end(context, token);
+    bool stop = context->options.interrupted && context->options.interrupted(context->options.user);
+    pthread_mutex_lock(&context->lock);
+    if (!error && stop)
+        BD_FAIL(CANCELLED, "interrupted");
+    if (!error && context->closed)
+        BD_FAIL(UNAVAILABLE, "the connection was closed");
+    return error;
+}
+
+/* ---- waits ------------------------------------------------------------------------------------ */
+
+bd_error *bd_wait(burn_context *context, bd_pending *pending)
+{
+    bd_error *error = bd_send_now(context);
+    while (!error && !pending->done)
+        error = turn(context);
+    if (pending->done) {
+        if (error && pending->error)
+            bd_error_free(error);
+        return pending->error ? pending->error : error;
+    }
+    while (context->reading && !context->closed) /* it might be filling our place */
+        bd_await_reader(context);
+    if (!context->closed)
+        bd_client_forget(context->client, pending);
+    bd_error_free(context->closed ? NULL : bd_send_now(context));
+    return error;
+}
+
+bd_error *bd_wait_open(burn_context *context, int timeout_ms)
+{
+    int64_t until_us = bd_now_us() + (int64_t)timeout_ms * 1000;
+    BD_TRY(bd_send_now(context));
+    while (bd_client_get_phase(context->client) != BD_CLIENT_OPEN) {
+        BD_TRY(turn(context));
+        BD_TRY(bd_client_failure(context->client));
+        if (bd_now_us() > until_us)
+            BD_FAIL(DEADLINE, "%s did not answer the handshake within %d ms", context->url, timeout_ms);
+    }
+    return NULL;
+}
+
+bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes)
+{
+    while (bd_client_backlog(context->client) > most_bytes)
+        BD_TRY(turn(context));
+    return NULL;
+}
+
+/* ---- uploads ---------------------------------------------------------------------------------- */
+
+/* Head and chunk as one, whatever it takes: a frame that has begun must be finished. Interrupts wait. */
+static bd_error *write_frame(burn_context *context, const uint8_t *head, size_t head_bytes, const uint8_t *chunk,
+                             size_t chunk_bytes)
+{
+    struct iovec parts[2] = {{.iov_base = (void *)(uintptr_t)head, .iov_len = head_bytes},
+                             {.iov_base = (void *)(uintptr_t)chunk, .iov_len = chunk_bytes}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    while (parts[0].iov_len + parts[1].iov_len > 0) {
+        ssize_t count = sendmsg(context->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            struct pollfd entry = {.fd = context->fd, .events = POLLOUT};
+            poll(&entry, 1, BD_WAIT_SLICE_MS);
+            continue;
+        }
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return lost(context, "sending", errno);
+        size_t left = (size_t)count;
+        for (int i = 0; i < 2; i++) {
+            size_t step = left < parts[i].iov_len ? left : parts[i].iov_len;
+            parts[i].iov_base = (char *)parts[i].iov_base + step;
+            parts[i].iov_len -= step;
+            left -= step;
+        }
+    }
+    return NULL;
+}
+
+/* An upload is not left half done: the caller sees the interrupt at its next wait. */
+static bd_error *turn_whole(burn_context *context)
+{
+    bd_error *error = turn(context);
+    if (bd_error_code(error) != BD_CODE_CANCELLED)
+        return error;
+    bd_error_free(error);
+    return NULL;
+}
+
+bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type, const void *bytes, size_t size_bytes)
+{
+    if (bd_client_put_fits(context->client, size_bytes)) {
+        bd_client_put(context->client, id, type, bytes, size_bytes);
+        return bd_after_record(context);
+    }
+    size_t chunk_max = bd_client_get_facts(context->client)->chunk_bytes_max;
+    for (size_t offset = 0; offset < size_bytes;) {
+        size_t chunk = size_bytes - offset < chunk_max ? size_bytes - offset : chunk_max;
+        uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX];
+        while (bd_client_backlog(context->client) > 0)
+            BD_TRY(turn_whole(context));
+        size_t head_bytes = bd_client_put_head(context->client, id, type, offset, chunk, head);
+        if (head_bytes == 0) {
+            BD_TRY(turn_whole(context));
+            continue;
+        }
+        BD_TRY(write_frame(context, head, head_bytes, (const uint8_t *)bytes + offset, chunk));
+        offset += chunk;
+    }
+    return NULL;
+}

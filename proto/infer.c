@@ -16,6 +16,7 @@ static bd_error *output_dtype(const burn_op_record *record, const burn_tensor_ty
                               burn_dtype *out) BD_MUST_USE;
 static bd_error *check_alike(const burn_op_record *record, const burn_tensor_type *const *inputs,
                              burn_dtype dtype) BD_MUST_USE;
+static bool any_bool(const burn_op_record *record, const burn_tensor_type *const *inputs);
 static burn_dtype scalar_dtype(burn_operand_kind kind);
 static burn_dtype first_dtype(const burn_op_record *record, const burn_tensor_type *const *inputs);
 static burn_dtype promoted_dtype(const burn_op_record *record,
@@ -166,8 +167,8 @@ static bd_error *output_dtype(const burn_op_record *record, const burn_tensor_ty
     const char *text = burn_dtype_name(compute);
     switch ((burn_dtype_rule)record->info->dtype_rule) {
     case BURN_DTYPE_RULE_PROMOTE_NUMBER:
-        if (compute == BURN_BOOL)
-            BD_FAIL(INVALID, "is not defined for bool; use logical_xor or logical_not");
+        if (any_bool(record, inputs))
+            BD_FAIL(INVALID, "is not defined for bool; use logical_xor or logical_not, or cast");
         break;
     case BURN_DTYPE_RULE_PROMOTE_INTEGER:
         if (is_float)
@@ -181,6 +182,8 @@ static bd_error *output_dtype(const burn_op_record *record, const burn_tensor_ty
             BD_TRY(check_alike(record, inputs, compute));
         break;
     case BURN_DTYPE_RULE_ALIKE:
+        if (compute == BURN_BOOL)
+            BD_FAIL(INVALID, "takes numbers, not bool; cast first");
         BD_TRY(check_alike(record, inputs, compute));
         break;
     case BURN_DTYPE_RULE_BOOL:
@@ -227,6 +230,14 @@ static bd_error *check_alike(const burn_op_record *record, const burn_tensor_typ
                 burn_dtype_name(inputs[i]->dtype));
     }
     return NULL;
+}
+
+static bool any_bool(const burn_op_record *record, const burn_tensor_type *const *inputs)
+{
+    for (uint32_t i = 0; i < record->input_count; i++)
+        if (inputs[i] ? inputs[i]->dtype == BURN_BOOL : record->inputs[i].kind == BURN_OPERAND_BOOL)
+            return true;
+    return false;
 }
 
 /* What a Python scalar is when nothing else decides. */

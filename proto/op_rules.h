@@ -11,7 +11,7 @@ typedef enum burn_dtype_rule {
     BURN_DTYPE_RULE_SAME,            /* first; computes in it, other VALUE inputs are cast */
     BURN_DTYPE_RULE_SAME_INDEX,      /* outputs: first, int64 */
     BURN_DTYPE_RULE_PROMOTE,
-    BURN_DTYPE_RULE_PROMOTE_NUMBER,  /* bool is refused */
+    BURN_DTYPE_RULE_PROMOTE_NUMBER,  /* bools are refused, also as one of two */
     BURN_DTYPE_RULE_PROMOTE_FLOAT,   /* integers and bool become float32 */
     BURN_DTYPE_RULE_PROMOTE_INTEGER, /* floats are refused */
     BURN_DTYPE_RULE_BOOL,            /* computes in the promoted dtype, gives bool */
@@ -19,7 +19,7 @@ typedef enum burn_dtype_rule {
     BURN_DTYPE_RULE_LOGICAL,         /* all in bool */
     BURN_DTYPE_RULE_TRUTH,           /* any, all: uint8 of uint8, else bool; computes in first */
     BURN_DTYPE_RULE_FLOAT,           /* first, a float; tensors alike */
-    BURN_DTYPE_RULE_ALIKE,           /* first; tensors alike */
+    BURN_DTYPE_RULE_ALIKE,           /* first, no bool; tensors alike */
     BURN_DTYPE_RULE_SUM,             /* attribute dtype; 0: int64 of integers and bool, else first; computes in it */
     BURN_DTYPE_RULE_MEAN,            /* attribute dtype; 0: first; a float; computes in it */
     BURN_DTYPE_RULE_I64,             /* gives int64; computes in first */

@@ -27,5 +27,5 @@ enum { BD_GEMM_VERSION = 1 };
 bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* The kernel owns own_code once this succeeds; micro is borrowed and outlives the kernel. The
  * program is only read during the call. */
-bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_code *own_code,
-                         const bd_code *micro, bd_kernel **out) BD_MUST_USE;
+bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_loaded *own_code,
+                         const bd_loaded *micro, bd_kernel **out) BD_MUST_USE;

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cpu/gemm_micro.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cpu/gemm.h"
+#include "proto/base/assert.h"
+
+/* One function being written. */
+typedef struct writer {
+    bd_module *module;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;
+    LLVMTypeRef scalar, vector;
+    unsigned lanes, scalar_bytes;
+} writer;
+
+bool bd_micro_has(const bd_target *target, int vectors, int rows)
+{
+    int most = target->vector_bytes == 64 ? BD_MICRO_ROWS_MAX : target->fma ? 6 : 4;
+    if (vectors == 4)
+        most = 4;
+    return (vectors == 1 || vectors == 2 || vectors == 4) && rows >= 1 && rows <= most &&
+           (rows <= 4 || rows % 2 == 0);
+}
+
+/* Shuffles of 32 bytes are cheaper to generate and to run than those of 64. */
+static unsigned turn_bytes(const bd_target *target)
+{
+    return target->vector_bytes > 32 ? 32 : target->vector_bytes;
+}
+
+int bd_micro_turn_rows(const bd_target *target, burn_dtype element)
+{
+    return (int)(turn_bytes(target) / burn_dtype_size(element));
+}
+
+static LLVMValueRef i64(const writer *w, int64_t value)
+{
+    return LLVMConstInt(w->module->i64, (unsigned long long)value, 1);
+}
+
+static LLVMValueRef parameter(const writer *w, unsigned number)
+{
+    return LLVMGetParam(w->function, number);
+}
+
+/* base + index elements */
+static LLVMValueRef at(const writer *w, LLVMValueRef base, LLVMValueRef index)
+{
+    return LLVMBuildGEP2(w->builder, w->scalar, base, &index, 1, "");
+}
+
+static LLVMValueRef load(const writer *w, LLVMTypeRef type, LLVMValueRef pointer)
+{
+    LLVMValueRef value = LLVMBuildLoad2(w->builder, type, pointer, "");
+    LLVMSetAlignment(value, w->scalar_bytes);
+    return value;
+}
+
+static void store(const writer *w, LLVMValueRef value, LLVMValueRef pointer)
+{
+    LLVMSetAlignment(LLVMBuildStore(w->builder, value, pointer), w->scalar_bytes);
+}
+
+static LLVMValueRef multiply_add(const writer *w, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    static const char name[] = "llvm.fmuladd";
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(w->module->llvm, id, &type, 1);
+    LLVMTypeRef callee_type = LLVMIntrinsicGetType(w->module->context, id, &type, 1);
+    LLVMValueRef arguments[] = {a, b, c};
+    return LLVMBuildCall2(w->builder, callee_type, callee, arguments, 3, "");
+}
+
+static LLVMValueRef splat(const writer *w, LLVMValueRef scalar)
+{
+    LLVMValueRef lane = LLVMConstInt(w->module->i32, 0, 0);
+    LLVMValueRef one =
+        LLVMBuildInsertElement(w->builder, LLVMGetPoison(w->vector), scalar, lane, "");
+    LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(w->module->i32, w->lanes));
+    return LLVMBuildShuffleVector(w->builder, one, LLVMGetPoison(w->vector), zeros, "");
+}
+
+/* parameters: one letter each, p = pointer, i = i64; pointers do not alias. */
+static void begin(writer *w, const char *name, const char *parameters)
+{
+    LLVMTypeRef types[8];
+    unsigned count = (unsigned)strlen(parameters);
+    BD_ASSERT(count <= sizeof types / sizeof *types);
+    for (unsigned i = 0; i < count; i++)
+        types[i] = parameters[i] == 'p' ? w->module->pointer : w->module->i64;
+    LLVMTypeRef type = LLVMFunctionType(w->module->none, types, count, 0);
+    w->function = LLVMAddFunction(w->module->llvm, name, type);
+    static const char *const marks[] = {"noalias", "nounwind"};
+    unsigned noalias = LLVMGetEnumAttributeKindForName(marks[0], strlen(marks[0]));
+    unsigned nounwind = LLVMGetEnumAttributeKindForName(marks[1], strlen(marks[1]));
+    LLVMAddAttributeAtIndex(w->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(w->module->context, nounwind, 0));
+    for (unsigned i = 0; i < count; i++)
+        if (parameters[i] == 'p')
+            LLVMAddAttributeAtIndex(w->function, i + 1,
+                                    LLVMCreateEnumAttribute(w->module->context, noalias, 0));
+    if (w->module->target->masked)
+        LLVMAddTargetDependentFunctionAttr(w->function, "prefer-vector-width", "512");
+    LLVMPositionBuilderAtEnd(
+        w->builder, LLVMAppendBasicBlockInContext(w->module->context, w->function, "entry"));
+}
+
+static LLVMBasicBlockRef block(const writer *w, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(w->module->context, w->function, name);
+}
+
+static void go(const writer *w, LLVMBasicBlockRef to)
+{
+    LLVMPositionBuilderAtEnd(w->builder, to);
+}
+
+static void incoming(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from)
+{
+    LLVMAddIncoming(phi, &value, &from, 1);
+}
+
+static LLVMValueRef compare(const writer *w, LLVMIntPredicate how, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildICmp(w->builder, how, a, b, "");
+}
+
+/* ---- tiles ---- */
+
+enum { CELLS_MAX = BD_MICRO_ROWS_MAX * 2 };
+
+static void store_tile(const writer *w, const LLVMValueRef *sums, int rows, int vectors)
+{
+    LLVMValueRef row = parameter(w, 4);
+    for (int r = 0; r < rows; r++) {
+        for (int v = 0; v < vectors; v++)
+            store(w, sums[r * vectors + v], at(w, row, i64(w, v * (int)w->lanes)));
+        if (r + 1 < rows)
+            row = at(w, row, parameter(w, 5));
+    }
+    LLVMBuildRetVoid(w->builder);
+}
+
+/* One step of k: loads the vectors of b, then each element of a. */
+static void step_tile(const writer *w, LLVMValueRef a, LLVMValueRef b, const LLVMValueRef *sums,
+                      LLVMValueRef *out_sums, int rows, int vectors)
+{
+    LLVMValueRef columns[BD_MICRO_VECTORS_MAX];
+    for (int v = 0; v < vectors; v++)
+        columns[v] = load(w, w->vector, at(w, b, i64(w, v * (int)w->lanes)));
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef element = splat(w, load(w, w->scalar, at(w, a, i64(w, r))));
+        for (int v = 0; v < vectors; v++)
+            out_sums[r * vectors + v] =
+                multiply_add(w, element, columns[v], sums[r * vectors + v]);
+    }
+}
+
+static void write_tile(writer *w, int rows, int vectors)
+{
+    char name[16];
+    snprintf(name, sizeof name, "m%dx%d", rows, vectors);
+    begin(w, name, "pipipii");
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
+    LLVMBasicBlockRef body = block(w, "body"), after = block(w, "after");
+    int cells = rows * vectors;
+    LLVMValueRef zero = LLVMConstNull(w->vector), depth = parameter(w, 6);
+    LLVMValueRef sums[CELLS_MAX], next[CELLS_MAX], finals[CELLS_MAX];
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGT, depth, i64(w, 0)), body, after);
+    go(w, body);
+    LLVMValueRef left = LLVMBuildPhi(w->builder, w->module->i64, "");
+    LLVMValueRef a = LLVMBuildPhi(w->builder, w->module->pointer, "");
+    LLVMValueRef b = LLVMBuildPhi(w->builder, w->module->pointer, "");
+    for (int i = 0; i < cells; i++)
+        sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
+    step_tile(w, a, b, sums, next, rows, vectors);
+    LLVMValueRef less = LLVMBuildSub(w->builder, left, i64(w, 1), "");
+    incoming(left, depth, entry);
+    incoming(left, less, body);
+    incoming(a, parameter(w, 0), entry);
+    incoming(a, at(w, a, parameter(w, 1)), body);
+    incoming(b, parameter(w, 2), entry);
+    incoming(b, at(w, b, parameter(w, 3)), body);
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGT, less, i64(w, 0)), body, after);
+    go(w, after);
+    for (int i = 0; i < cells; i++) {
+        incoming(sums[i], zero, entry);
+        incoming(sums[i], next[i], body);
+        finals[i] = LLVMBuildPhi(w->builder, w->vector, "");
+        incoming(finals[i], zero, entry);
+        incoming(finals[i], next[i], body);
+    }
+    store_tile(w, finals, rows, vectors);
+}
+
+/* ---- dots ---- */
+
+static LLVMValueRef row_pointer(const writer *w, unsigned base, unsigned step, int row)
+{
+    LLVMValueRef first = LLVMBuildMul(w->builder, parameter(w, step), i64(w, row), "");
+    return at(w, parameter(w, base), first);
+}
+
+static void write_dots(writer *w, int rows, int others)
+{
+    char name[16];
+    snprintf(name, sizeof name, "d%dx%d", rows, others);
+    begin(w, name, "pipipi");
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
+    LLVMBasicBlockRef head = block(w, "head"), body = block(w, "body"), exit = block(w, "exit");
+    LLVMValueRef s_rows[BD_MICRO_DOT_ROWS], t_rows[BD_MICRO_DOT_ROWS], t[BD_MICRO_DOT_ROWS];
+    for (int r = 0; r < rows; r++)
+        s_rows[r] = row_pointer(w, 0, 1, r);
+    for (int o = 0; o < others; o++)
+        t_rows[o] = row_pointer(w, 2, 3, o);
+    LLVMBuildBr(w->builder, head);
+    go(w, head);
+    LLVMValueRef k = LLVMBuildPhi(w->builder, w->module->i64, "");
+    LLVMValueRef sums[BD_MICRO_DOT_ROWS * BD_MICRO_DOT_ROWS];
+    for (int i = 0; i < rows * others; i++)
+        sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSLT, k, parameter(w, 5)), body, exit);
+    go(w, body);
+    for (int o = 0; o < others; o++)
+        t[o] = load(w, w->vector, at(w, t_rows[o], k));
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef s = load(w, w->vector, at(w, s_rows[r], k));
+        for (int o = 0; o < others; o++) {
+            LLVMValueRef sum = sums[r * others + o];
+            incoming(sum, LLVMConstNull(w->vector), entry);
+            incoming(sum, multiply_add(w, s, t[o], sum), body);
+        }
+    }
+    LLVMValueRef next = LLVMBuildAdd(w->builder, k, i64(w, w->lanes), "");
+    LLVMBuildBr(w->builder, head);
+    incoming(k, i64(w, 0), entry);
+    incoming(k, next, body);
+    go(w, exit);
+    for (int i = 0; i < rows * others; i++)
+        store(w, sums[i], at(w, parameter(w, 4), i64(w, i * (int)w->lanes)));
+    LLVMBuildRetVoid(w->builder);
+}
+
+/* ---- transposing ---- */
+
+/* The step of the transpose that swaps bit `bit` of row and lane between two rows. */
+static void swap_bit(const writer *w, LLVMValueRef *rows, unsigned bit)
+{
+    unsigned distance = 1u << bit;
+    LLVMValueRef low[64], high[64];
+    for (unsigned i = 0; i < w->lanes; i++) {
+        bool upper = i & distance;
+        low[i] = LLVMConstInt(w->module->i32, upper ? w->lanes + i - distance : i, 0);
+        high[i] = LLVMConstInt(w->module->i32, upper ? w->lanes + i : i + distance, 0);
+    }
+    LLVMValueRef low_mask = LLVMConstVector(low, w->lanes);
+    LLVMValueRef high_mask = LLVMConstVector(high, w->lanes);
+    for (unsigned i = 0; i < w->lanes; i++) {
+        if (i & distance)
+            continue;
+        LLVMValueRef a = rows[i], b = rows[i + distance];
+        rows[i] = LLVMBuildShuffleVector(w->builder, a, b, low_mask, "");
+        rows[i + distance] = LLVMBuildShuffleVector(w->builder, a, b, high_mask, "");
+    }
+}
+
+/* Pointers to the rows; those from `rows` on repeat the last one, and are junk. */
+static void row_pointers(const writer *w, LLVMValueRef *out)
+{
+    LLVMValueRef last = LLVMBuildSub(w->builder, parameter(w, 4), i64(w, 1), "");
+    for (unsigned r = 0; r < w->lanes; r++) {
+        LLVMValueRef inside = compare(w, LLVMIntSLT, i64(w, r), last);
+        LLVMValueRef row = LLVMBuildSelect(w->builder, inside, i64(w, r), last, "");
+        LLVMValueRef step = LLVMBuildMul(w->builder, row, parameter(w, 1), "");
+        out[r] = at(w, parameter(w, 0), step);
+    }
+}
+
+static void write_turn(writer *w)
+{
+    begin(w, "t", "pipiii");
+    LLVMValueRef pointers[64], rows[64];
+    row_pointers(w, pointers);
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
+    LLVMBasicBlockRef head = block(w, "head"), body = block(w, "body");
+    LLVMBasicBlockRef tail = block(w, "tail"), single = block(w, "single"), exit = block(w, "exit");
+    LLVMBuildBr(w->builder, head);
+    go(w, head);
+    LLVMValueRef column = LLVMBuildPhi(w->builder, w->module->i64, "");
+    LLVMValueRef next = LLVMBuildAdd(w->builder, column, i64(w, w->lanes), "");
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSLE, next, parameter(w, 5)), body, tail);
+    go(w, body);
+    for (unsigned r = 0; r < w->lanes; r++)
+        rows[r] = load(w, w->vector, at(w, pointers[r], column));
+    for (unsigned bit = 0; 1u << bit < w->lanes; bit++)
+        swap_bit(w, rows, bit);
+    LLVMValueRef first = LLVMBuildMul(w->builder, column, parameter(w, 3), "");
+    LLVMValueRef to = at(w, parameter(w, 2), first);
+    for (unsigned c = 0; c < w->lanes; c++) {
+        store(w, rows[c], to);
+        to = at(w, to, parameter(w, 3));
+    }
+    LLVMBuildBr(w->builder, head);
+    incoming(column, i64(w, 0), entry);
+    incoming(column, next, body);
+    go(w, tail);
+    LLVMValueRef one = LLVMBuildPhi(w->builder, w->module->i64, "");
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSLT, one, parameter(w, 5)), single, exit);
+    go(w, single);
+    LLVMValueRef place = at(w, parameter(w, 2), LLVMBuildMul(w->builder, one, parameter(w, 3), ""));
+    LLVMValueRef lane = LLVMGetPoison(w->vector);
+    for (unsigned r = 0; r < w->lanes; r++)
+        lane = LLVMBuildInsertElement(w->builder, lane,
+                                      load(w, w->scalar, at(w, pointers[r], one)),
+                                      LLVMConstInt(w->module->i32, r, 0), "");
+    store(w, lane, place);
+    LLVMValueRef after = LLVMBuildAdd(w->builder, one, i64(w, 1), "");
+    LLVMBuildBr(w->builder, tail);
+    incoming(one, column, head);
+    incoming(one, after, single);
+    go(w, exit);
+    LLVMBuildRetVoid(w->builder);
+}
+
+static void set_lanes(writer *w, unsigned vector_bytes)
+{
+    w->lanes = vector_bytes / w->scalar_bytes;
+    w->vector = LLVMVectorType(w->scalar, w->lanes);
+}
+
+void bd_micro_emit(bd_module *module, burn_dtype element)
+{
+    bool wide = element == BURN_F64;
+    const bd_target *target = module->target;
+    writer w = {.module = module, .scalar = wide ? module->f64 : module->f32};
+    w.scalar_bytes = wide ? 8 : 4;
+    w.builder = LLVMCreateBuilderInContext(module->context);
+    set_lanes(&w, target->vector_bytes);
+    for (int vectors = 1; vectors <= BD_MICRO_VECTORS_MAX; vectors++)
+        for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
+            if (bd_micro_has(target, vectors, rows))
+                write_tile(&w, rows, vectors);
+    for (int others = 1; others <= BD_MICRO_DOT_ROWS; others *= 2) {
+        write_dots(&w, 1, others);
+        write_dots(&w, BD_MICRO_DOT_ROWS, others);
+    }
+    set_lanes(&w, turn_bytes(target));
+    write_turn(&w);
+    LLVMDisposeBuilder(w.builder);
+}
+
+/* The one place where loaded code becomes functions. */
+static void *find(const bd_loaded *code, char kind, int a, int b, bd_error **err)
+{
+    char name[32] = "t";
+    if (kind != 't')
+        snprintf(name, sizeof name, "%c%dx%d", kind, a, b);
+    void *address = bd_code_symbol(code, name);
+    if (!address && !*err)
+        *err = BD_ERROR(DEVICE, "the micro-kernels lack %s", name);
+    return address;
+}
+
+bd_error *bd_micro_find(const bd_target *target, const bd_loaded *code, bd_micro *out)
+{
+    bd_error *err = NULL;
+    bd_micro found = {0};
+    for (int vectors = 1; vectors <= BD_MICRO_VECTORS_MAX; vectors++)
+        for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
+            if (bd_micro_has(target, vectors, rows))
+                found.tiles[vectors][rows] =
+                    (bd_micro_tile)(uintptr_t)find(code, 'm', rows, vectors, &err);
+    for (int rows = 1; rows <= BD_MICRO_DOT_ROWS; rows += BD_MICRO_DOT_ROWS - 1)
+        for (int others = 1; others <= BD_MICRO_DOT_ROWS; others *= 2)
+            found.dots[rows][others] =
+                (bd_micro_dots)(uintptr_t)find(code, 'd', rows, others, &err);
+    found.turn = (bd_micro_turn)(uintptr_t)find(code, 't', 0, 0, &err);
+    if (!err)
+        *out = found;
+    return err;
+}

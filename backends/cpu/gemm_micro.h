@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Micro-kernels: the inner loops of contractions, written as explicit vectors, one set for each
+ * target and element type (T is float or double, L the lanes of a vector). Names and types:
+ *   "m<rows>x<vectors>"  bd_micro_tile: c[r, j] = sum of a[r + k * a_step] * b[j + k * b_step],
+ *                        for rows r and vectors * L columns j. Nothing is masked.
+ *   "d<rows>x<others>"   bd_micro_dots: the sums of s[r, k] * t[o, k], each left as L partial sums:
+ *                        c[(r * others + o) * L + lane]; k is a multiple of L.
+ *   "t"                  bd_micro_turn: to[c * to_step + r] = from[r * from_step + c] for r < rows,
+ *                        c < columns. rows <= bd_micro_turn_rows; that many elements are written for
+ *                        each c, junk from `rows` on, in the order of c.
+ * Steps are in elements. Generated code is pure and shared; thread: any. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backends/cpu/jit.h"
+#include "proto/dtype.h"
+
+enum { BD_MICRO_ROWS_MAX = 14, BD_MICRO_VECTORS_MAX = 4, BD_MICRO_DOT_ROWS = 4 };
+
+typedef void (*bd_micro_tile)(const void *a, int64_t a_step, const void *b, int64_t b_step, void *c,
+                              int64_t c_step, int64_t k);
+typedef void (*bd_micro_dots)(const void *s, int64_t s_step, const void *t, int64_t t_step, void *c,
+                              int64_t k);
+typedef void (*bd_micro_turn)(const void *from, int64_t from_step, void *to, int64_t to_step,
+                              int64_t rows, int64_t columns);
+
+/* Whether a tile of this size exists for the target. 1 and 2 vectors have the same row counts, 1 to
+ * 4 rows always exist; 4 vectors only have these. */
+bool bd_micro_has(const bd_target *target, int vectors, int rows);
+int bd_micro_turn_rows(const bd_target *target, burn_dtype element);
+
+typedef struct bd_micro {
+    bd_micro_tile tiles[BD_MICRO_VECTORS_MAX + 1][BD_MICRO_ROWS_MAX + 1]; /* [vectors][rows] */
+    bd_micro_dots dots[BD_MICRO_DOT_ROWS + 1][BD_MICRO_DOT_ROWS + 1]; /* [1 or 4][1, 2 or 4] */
+    bd_micro_turn turn;
+} bd_micro;
+
+/* Writes all of them into a module: declared in gemm.h. Finds them in loaded code: DEVICE if one is
+ * missing. */
+bd_error *bd_micro_find(const bd_target *target, const bd_loaded *code, bd_micro *out) BD_MUST_USE;

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Operands to panels. */
+#include <string.h>
+
+#include "backends/cpu/gemm_parts.h"
+
+/* One panel: `rows` rows of A or columns of B from `first` on, stored k by k, `step` apart. */
+typedef struct panel {
+    const bd_gemm *gemm;
+    const bd_gemm_shape *shape;
+    const bd_gemm_operand *operand;
+    const bd_gemm_side *side;
+    const bd_call *call;
+    int64_t batch, first, rows, step;
+    char *to;
+} panel;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
+                               const bd_kir_access *access, int64_t batch)
+{
+    const bd_kir *program = gemm->program;
+    const int64_t *ints = call->ints;
+    bd_kir_int offset = access->offset;
+    int64_t at = offset.argument < 0 ? offset.value : ints[offset.argument];
+    for (int axis = program->axis_count - 1; axis >= 0; axis--) {
+        if (program->axes[axis].role != BD_KIR_BATCH)
+            continue;
+        bd_kir_int extent = program->axes[axis].extent, stride = access->strides[axis];
+        int64_t count = extent.argument < 0 ? extent.value : ints[extent.argument];
+        int64_t step = stride.argument < 0 ? stride.value : ints[stride.argument];
+        at += batch % count * step;
+        batch /= count;
+    }
+    return (const char *)call->buffers[access->buffer] + at * gemm->element_bytes;
+}
+
+/* Turns rows that lie along K; groups from the last to the first, so that the junk behind each is
+ * written over by the group after it, and by the next k. */
+static void turn(const panel *p, const char *from, int64_t from_step, int64_t k, int64_t k_count)
+{
+    const bd_gemm *gemm = p->gemm;
+    int64_t group = (p->rows - 1) / gemm->turn_rows * gemm->turn_rows;
+    for (; group >= 0; group -= gemm->turn_rows)
+        gemm->micro.turn(from + group * from_step * gemm->element_bytes, from_step,
+                         p->to + (k * p->step + group) * gemm->element_bytes, p->step,
+                         least(gemm->turn_rows, p->rows - group), k_count);
+}
+
+static void evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, int64_t step)
+{
+    bd_call call = *p->call;
+    call.params[BD_GEMM_BATCH] = p->batch;
+    call.params[BD_GEMM_ROW] = p->first;
+    call.params[BD_GEMM_ROWS] = p->rows;
+    call.params[BD_GEMM_COLUMN] = k;
+    call.params[BD_GEMM_COLUMNS] = k_count;
+    call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)memory;
+    call.params[BD_GEMM_STEP] = step;
+    p->operand->pack(&call, 0, 1);
+}
+
+static void pack_panel(const panel *p)
+{
+    const bd_gemm *gemm = p->gemm;
+    int64_t k = p->shape->k, bytes = gemm->element_bytes;
+    if (p->rows < p->step) /* lanes without a column: anything but junk that traps in the FPU */
+        memset(p->to, 0, (size_t)(p->step * k * bytes));
+    if (p->operand->plain && p->side->step_k == 1 && p->side->step_rows != 1) {
+        const char *from = bd_gemm_element_at(gemm, p->call, &p->operand->access, p->batch);
+        turn(p, from + p->first * p->side->step_rows * bytes, p->side->step_rows, 0, k);
+        return;
+    }
+    if (!p->operand->along_k) {
+        evaluate(p, 0, k, p->to, p->step);
+        return;
+    }
+    if (p->step == 1) {
+        evaluate(p, 0, k, p->to, k);
+        return;
+    }
+    char *temp = p->call->worker_scratch + p->shape->worker_temp;
+    for (int64_t at = 0; at < k; at += BD_GEMM_TURN_COLUMNS) {
+        int64_t count = least(BD_GEMM_TURN_COLUMNS, k - at);
+        panel part = *p;
+        for (int64_t row = (p->rows - 1) / BD_GEMM_PAD * BD_GEMM_PAD; row >= 0; row -= BD_GEMM_PAD) {
+            part.first = p->first + row;
+            part.rows = least(BD_GEMM_PAD, p->rows - row);
+            part.to = p->to + row * bytes;
+            evaluate(&part, at, count, temp, BD_GEMM_TURN_COLUMNS);
+            turn(&part, temp, BD_GEMM_TURN_COLUMNS, at, count);
+        }
+    }
+}
+
+void bd_gemm_pack_a(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                    int64_t batch, int64_t block, void *to)
+{
+    panel p = {gemm, shape, &gemm->a, &shape->a, call, batch, 0, 0, 0, to};
+    int64_t first = block * shape->block_m, end = least(first + shape->block_m, shape->m);
+    for (int64_t m = first; m < end; m += p.rows) {
+        p.first = m;
+        p.rows = p.step = bd_gemm_rows_at(gemm, shape, m);
+        pack_panel(&p);
+        p.to += p.rows * shape->k * gemm->element_bytes;
+    }
+}
+
+void bd_gemm_pack_b(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                    int64_t batch, int64_t block, void *to)
+{
+    panel p = {gemm, shape, &gemm->b, &shape->b, call, batch, 0, 0, 0, to};
+    int64_t first = block * shape->block_n, end = least(first + shape->block_n, shape->n);
+    for (int64_t n = first; n < end; n += p.step) {
+        p.first = n;
+        p.step = bd_gemm_vectors_at(gemm, shape, n) * gemm->lanes;
+        p.rows = least(p.step, end - n);
+        pack_panel(&p);
+        p.to += p.step * shape->k * gemm->element_bytes;
+    }
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of the GEMM share. How a product is done:
+ *   A is cut into panels of a few rows, B into panels of 1, 2 or 4 vectors of columns; a panel is
+ *   stored k by k, so that a micro-kernel reads both in order. An operand whose memory already has
+ *   that form is read where it lies (DIRECT); others are packed, by a pass of their own (SHARED) or,
+ *   for small matrices, by each item for itself (LOCAL). An item of the compute pass is one block of
+ *   rows by one block of columns of one batch point, over all of K. It leaves its sums in the
+ *   output, if the epilogue is a plain store, or in its worker's scratch for the epilogue.
+ *   A tall K over a small output is split into fixed ranges, whose sums a last pass adds.
+ * Blocks depend on the sizes only, so results do not depend on the number of workers. */
+#pragma once
+
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/gemm_micro.h"
+#include "proto/base/arena.h"
+
+/* params of a bd_call that runs a pack or epilogue function: rows are M for A and the epilogue, N
+ * for B; columns K, K and N. Element (r, c) stands at memory + r * step + c, or, for a pack
+ * function that is not along K, at memory + c * step + r. */
+enum {
+    BD_GEMM_BATCH,
+    BD_GEMM_ROW,
+    BD_GEMM_ROWS,
+    BD_GEMM_COLUMN,
+    BD_GEMM_COLUMNS,
+    BD_GEMM_MEMORY,
+    BD_GEMM_STEP,
+};
+/* params of the compute and pack passes: the kernel. */
+enum { BD_GEMM_KERNEL = 0 };
+
+enum {
+    BD_GEMM_K_CHUNK = 4096, /* the longest sum of one micro-kernel call */
+    BD_GEMM_TURN_COLUMNS = 512,
+    BD_GEMM_PAD = 16,       /* elements of junk that a transpose may leave behind a block */
+};
+
+typedef struct bd_gemm_operand {
+    bd_pass_function pack;
+    bool along_k; /* see above */
+    bool plain;   /* elements of one buffer, as they are */
+    bool batched; /* differs between batch points */
+    bd_kir_access access; /* if plain */
+} bd_gemm_operand;
+
+typedef struct bd_gemm {
+    bd_kernel base;
+    bd_arena arena;
+    const bd_kir *program;
+    bd_target target;
+    bd_micro micro;
+    bd_gemm_operand a, b;
+    bd_pass_function epilogue;
+    bool plain_store; /* the epilogue stores ACC */
+    bd_kir_access out; /* then */
+    int axis_m, axis_n, axis_k; /* -1 if missing */
+    burn_dtype element;
+    int64_t element_bytes, lanes, turn_rows;
+    int row_costs[BD_MICRO_ROWS_MAX + 1]; /* of a panel, and of the best pieces of a rest */
+    int first_piece[BD_MICRO_ROWS_MAX + 1];
+} bd_gemm;
+
+typedef enum bd_gemm_source { BD_GEMM_DIRECT, BD_GEMM_SHARED, BD_GEMM_LOCAL } bd_gemm_source;
+
+typedef struct bd_gemm_side {
+    bd_gemm_source source;
+    int64_t batches;       /* packed copies: the batch points, or 1 */
+    int64_t block_elements, batch_elements; /* of packed blocks, of all blocks of a batch point */
+    size_t shared_at;      /* bytes */
+    int64_t step_k, step_rows; /* strides of a plain operand: K, and M or N */
+} bd_gemm_side;
+
+/* One product with sizes. */
+typedef struct bd_gemm_shape {
+    int64_t batch, m, n, k;
+    int64_t panel_rows;    /* of A, but for the last few */
+    int64_t vectors;       /* of a panel of B, but for the last one */
+    int64_t block_m, block_n, blocks_m, blocks_n;
+    int64_t splits, split_k; /* ranges of K, each of split_k but for the last */
+    bd_gemm_side a, b;
+    bool direct_store;     /* full panels go straight to the output */
+    int64_t out_step;      /* its stride of M */
+    size_t worker_a, worker_b, worker_c, worker_temp, worker_bytes; /* places in worker scratch */
+    size_t partial_at, shared_bytes;
+} bd_gemm_shape;
+
+void bd_gemm_costs(bd_gemm *gemm);
+void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out);
+/* Rows of the panel that begins at row m, and vectors of the panel that begins at column n. */
+int64_t bd_gemm_rows_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t m);
+int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t n);
+
+/* The phase of a kind, or NULL. */
+const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind);
+int bd_gemm_axis(const bd_kir *program, bd_kir_role role);
+/* Whether the pack function of an operand phase walks K with its vectors. */
+bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind);
+/* Whether the epilogue's vectors walk M, for want of N. */
+static inline bool bd_gemm_epilogue_down(const bd_kir *program)
+{
+    return bd_gemm_axis(program, BD_KIR_N) < 0;
+}
+
+/* The pass functions (gemm_run.c). */
+void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end);
+void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end);
+void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end);
+/* Packs one block of rows of A or columns of B at a batch point (gemm_pack.c). */
+void bd_gemm_pack_a(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                    int64_t batch, int64_t block, void *to);
+void bd_gemm_pack_b(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                    int64_t batch, int64_t block, void *to);
+/* Address of element (row, k) of a plain operand at a batch point. */
+const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
+                               const bd_kir_access *access, int64_t batch);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The passes of a product. */
+#include <string.h>
+
+#include "backends/cpu/gemm_parts.h"
+
+/* One item of the compute pass. */
+typedef struct item {
+    const bd_gemm *gemm;
+    const bd_gemm_shape *shape;
+    const bd_call *call;
+    int64_t batch, block_m, block_n, split;
+    int64_t m, m_end, n, n_end, k, k_end;
+    const char *a, *b; /* blocks, or the operand's first element of this batch point if DIRECT */
+    char *c;           /* sums of the block */
+    int64_t c_step;
+    char *out;         /* of this batch point, if full panels go there */
+} item;
+
+/* The operands of one micro-kernel call. */
+typedef struct tile {
+    const char *a, *b;
+    int64_t a_step, b_step, rows, vectors;
+} tile;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static const bd_gemm *gemm_of(const bd_call *call)
+{
+    return (const bd_gemm *)(intptr_t)call->params[BD_GEMM_KERNEL];
+}
+
+void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end)
+{
+    const bd_gemm *gemm = gemm_of(call);
+    bd_gemm_shape shape;
+    bd_gemm_shape_of(gemm, call->ints, &shape);
+    int64_t bytes = gemm->element_bytes;
+    int64_t a_items = shape.a.source == BD_GEMM_SHARED ? shape.a.batches * shape.blocks_m : 0;
+    for (int64_t i = begin; i < end; i++) {
+        bool is_a = i < a_items;
+        const bd_gemm_side *side = is_a ? &shape.a : &shape.b;
+        int64_t number = is_a ? i : i - a_items, blocks = is_a ? shape.blocks_m : shape.blocks_n;
+        int64_t batch = number / blocks, block = number % blocks;
+        int64_t at = batch * side->batch_elements + block * side->block_elements;
+        char *to = call->shared_scratch + side->shared_at + at * bytes;
+        if (is_a)
+            bd_gemm_pack_a(gemm, &shape, call, batch, block, to);
+        else
+            bd_gemm_pack_b(gemm, &shape, call, batch, block, to);
+    }
+}
+
+/* Finds the block of an operand, packing it if that is left to the item. */
+static const char *source_of(const item *it, bool is_a)
+{
+    const bd_gemm *gemm = it->gemm;
+    const bd_gemm_side *side = is_a ? &it->shape->a : &it->shape->b;
+    const bd_gemm_operand *operand = is_a ? &gemm->a : &gemm->b;
+    int64_t block = is_a ? it->block_m : it->block_n;
+    size_t local_at = is_a ? it->shape->worker_a : it->shape->worker_b;
+    char *local = it->call->worker_scratch + local_at;
+    if (side->source == BD_GEMM_DIRECT)
+        return bd_gemm_element_at(gemm, it->call, &operand->access, it->batch);
+    if (side->source == BD_GEMM_SHARED) {
+        int64_t batch = side->batches > 1 ? it->batch : 0;
+        int64_t at = batch * side->batch_elements + block * side->block_elements;
+        return it->call->shared_scratch + side->shared_at + at * gemm->element_bytes;
+    }
+    if (is_a)
+        bd_gemm_pack_a(gemm, it->shape, it->call, it->batch, block, local);
+    else
+        bd_gemm_pack_b(gemm, it->shape, it->call, it->batch, block, local);
+    return local;
+}
+
+static void find_item(item *it, int64_t number)
+{
+    const bd_gemm *gemm = it->gemm;
+    const bd_gemm_shape *shape = it->shape;
+    it->block_m = number % shape->blocks_m;
+    number /= shape->blocks_m;
+    it->block_n = number % shape->blocks_n;
+    number /= shape->blocks_n;
+    it->split = number % shape->splits;
+    it->batch = number / shape->splits;
+    it->m = it->block_m * shape->block_m;
+    it->m_end = least(it->m + shape->block_m, shape->m);
+    it->n = it->block_n * shape->block_n;
+    it->n_end = least(it->n + shape->block_n, shape->n);
+    it->k = it->split * shape->split_k;
+    it->k_end = least(it->k + shape->split_k, shape->k);
+    it->a = source_of(it, true);
+    it->b = source_of(it, false);
+    it->c = it->call->worker_scratch + shape->worker_c;
+    it->c_step = shape->block_n;
+    if (shape->splits > 1) {
+        int64_t row = (it->split * shape->batch + it->batch) * shape->m + it->m;
+        int64_t whole = shape->blocks_n * shape->block_n;
+        it->c = it->call->shared_scratch + shape->partial_at +
+                (row * whole + it->n) * gemm->element_bytes;
+        it->c_step = whole;
+    }
+    it->out = NULL;
+    if (shape->direct_store)
+        it->out = (char *)(intptr_t)bd_gemm_element_at(gemm, it->call, &gemm->out, it->batch);
+}
+
+/* Adds a tile to the sums of earlier chunks of K. */
+static void add_tile(const item *it, const char *from, char *to, const tile *t)
+{
+    int64_t columns = t->vectors * it->gemm->lanes;
+    for (int64_t r = 0; r < t->rows; r++) {
+        if (it->gemm->element == BURN_F32) {
+            const float *source = (const float *)(const void *)from + r * columns;
+            float *sums = (float *)(void *)to + r * it->c_step;
+            for (int64_t j = 0; j < columns; j++)
+                sums[j] += source[j];
+        } else {
+            const double *source = (const double *)(const void *)from + r * columns;
+            double *sums = (double *)(void *)to + r * it->c_step;
+            for (int64_t j = 0; j < columns; j++)
+                sums[j] += source[j];
+        }
+    }
+}
+
+static void run_tile(const item *it, const tile *t, char *c, int64_t c_step)
+{
+    const bd_gemm *gemm = it->gemm;
+    int64_t bytes = gemm->element_bytes, k_count = it->k_end - it->k;
+    bd_micro_tile function = gemm->micro.tiles[t->vectors][t->rows];
+    const char *a = t->a + it->k * t->a_step * bytes, *b = t->b + it->k * t->b_step * bytes;
+    if (k_count <= BD_GEMM_K_CHUNK) {
+        function(a, t->a_step, b, t->b_step, c, c_step, k_count);
+        return;
+    }
+    char *temp = it->call->worker_scratch + it->shape->worker_temp;
+    for (int64_t k = 0; k < k_count; k += BD_GEMM_K_CHUNK) {
+        int64_t count = least(BD_GEMM_K_CHUNK, k_count - k);
+        int64_t columns = t->vectors * gemm->lanes;
+        function(a + k * t->a_step * bytes, t->a_step, b + k * t->b_step * bytes, t->b_step,
+                 k ? temp : c, k ? columns : c_step, count);
+        if (k)
+            add_tile(it, temp, c, t);
+    }
+}
+
+static void run_epilogue(const item *it, int64_t n, int64_t n_end, char *sums, int64_t step)
+{
+    bd_call call = *it->call;
+    int64_t bytes = it->gemm->element_bytes, rows = it->m_end - it->m;
+    if (bd_gemm_epilogue_down(it->gemm->program)) /* its vectors need the one column packed */
+        for (int64_t r = 1; r < rows; r++)
+            memmove(sums + r * bytes, sums + r * step * bytes, (size_t)bytes);
+    call.params[BD_GEMM_BATCH] = it->batch;
+    call.params[BD_GEMM_ROW] = it->m;
+    call.params[BD_GEMM_ROWS] = rows;
+    call.params[BD_GEMM_COLUMN] = n;
+    call.params[BD_GEMM_COLUMNS] = n_end - n;
+    call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)sums;
+    call.params[BD_GEMM_STEP] = step;
+    it->gemm->epilogue(&call, 0, 1);
+}
+
+/* The panel of B that begins at column n. */
+static void find_columns(const item *it, int64_t n, tile *t)
+{
+    const bd_gemm *gemm = it->gemm;
+    int64_t bytes = gemm->element_bytes, columns = t->vectors * gemm->lanes;
+    int64_t real = least(columns, it->n_end - n);
+    t->b_step = columns;
+    if (it->shape->b.source != BD_GEMM_DIRECT) {
+        t->b = it->b + (n - it->n) * it->shape->k * bytes;
+        return;
+    }
+    t->b_step = it->shape->b.step_k;
+    t->b = it->b + n * bytes;
+    if (real == columns)
+        return;
+    char *padded = it->call->worker_scratch + it->shape->worker_b;
+    for (int64_t k = it->k; k < it->k_end; k++) {
+        char *row = padded + k * columns * bytes;
+        memcpy(row, t->b + k * t->b_step * bytes, (size_t)(real * bytes));
+        memset(row + real * bytes, 0, (size_t)((columns - real) * bytes));
+    }
+    t->b = padded;
+    t->b_step = columns;
+}
+
+static void find_rows(const item *it, int64_t m, tile *t)
+{
+    int64_t bytes = it->gemm->element_bytes;
+    t->rows = bd_gemm_rows_at(it->gemm, it->shape, m);
+    if (it->shape->a.source == BD_GEMM_DIRECT) {
+        t->a = it->a + m * bytes;
+        t->a_step = it->shape->a.step_k;
+    } else {
+        t->a = it->a + (m - it->m) * it->shape->k * bytes;
+        t->a_step = t->rows;
+    }
+}
+
+static void run_item(item *it)
+{
+    const bd_gemm *gemm = it->gemm;
+    const bd_gemm_shape *shape = it->shape;
+    int64_t bytes = gemm->element_bytes;
+    tile t;
+    int64_t columns = 0, direct_end = it->n;
+    for (int64_t n = it->n; n < it->n_end; n += columns) {
+        t.vectors = bd_gemm_vectors_at(gemm, shape, n);
+        columns = t.vectors * gemm->lanes;
+        find_columns(it, n, &t);
+        bool direct = it->out && n + columns <= it->n_end;
+        for (int64_t m = it->m; m < it->m_end; m += t.rows) {
+            find_rows(it, m, &t);
+            if (direct)
+                run_tile(it, &t, it->out + (m * shape->out_step + n) * bytes, shape->out_step);
+            else
+                run_tile(it, &t, it->c + ((m - it->m) * it->c_step + n - it->n) * bytes,
+                         it->c_step);
+        }
+        if (direct)
+            direct_end = n + columns;
+    }
+    if (shape->splits == 1 && direct_end < it->n_end)
+        run_epilogue(it, direct_end, it->n_end, it->c + (direct_end - it->n) * bytes, it->c_step);
+}
+
+void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end)
+{
+    bd_gemm_shape shape;
+    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
+    bd_gemm_shape_of(it.gemm, call->ints, &shape);
+    for (int64_t i = begin; i < end; i++) {
+        find_item(&it, i);
+        run_item(&it);
+    }
+}
+
+/* Adds the partial sums of a block in the order of K, in place of the first. */
+void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
+{
+    bd_gemm_shape shape;
+    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
+    bd_gemm_shape_of(it.gemm, call->ints, &shape);
+    int64_t bytes = it.gemm->element_bytes, whole = shape.blocks_n * shape.block_n;
+    int64_t stride = shape.batch * shape.m * whole;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t row = i; /* of batch * m */
+        char *sums = call->shared_scratch + shape.partial_at + row * whole * bytes;
+        for (int64_t s = 1; s < shape.splits; s++) {
+            it.c_step = 0;
+            tile line = {.rows = 1, .vectors = whole / it.gemm->lanes};
+            add_tile(&it, sums + s * stride * bytes, sums, &line);
+        }
+        it.batch = row / shape.m;
+        it.m = row % shape.m;
+        it.m_end = it.m + 1;
+        run_epilogue(&it, 0, shape.n, sums, whole);
+    }
+}

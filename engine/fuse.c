@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/fuse.h"
+
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+
+enum {
+    REPEAT_FLOPS_MAX = 6,   /* work that may be done in several regions … */
+    REPEAT_LOADS_MAX = 1,   /* … and what it may read */
+    OPERAND_FLOPS_MAX = 8,  /* work on an element of a contraction's operand */
+    OPERAND_LOADS_MAX = 2,
+    SIDE_LOADS_MAX = 2,     /* tensors of full size that an epilogue reads */
+    ROOTS_MAX = 12,
+    WEIGHT_MAX = 10000,
+};
+
+/* What computing a node from stored ones takes, a node's element. */
+typedef struct weight {
+    uint16_t flops, loads;
+    uint8_t anchored; /* a reduction, contraction or update of its size lies in it */
+    uint8_t uniform;  /* only scalars lie in it: computed once a kernel */
+} weight;
+
+typedef struct use {
+    uint32_t region, value;
+    uint32_t next; /* + 1; 0 ends */
+} use;
+
+typedef struct fuse_walk {
+    bd_fusion *fusion;
+    bd_graph *graph;
+    bd_ints *ints;
+    bool fuses;
+    weight *weights;    /* by node */
+    uint8_t *stored;    /* by node: must be */
+    uint32_t *use_heads; /* by node, + 1 */
+    BD_VEC(use) uses;
+    uint32_t *seen; /* by region: stamp of the last search */
+    size_t seen_count;
+    uint32_t stamp;
+} fuse_walk;
+
+/* ---- regions and their order ---- */
+
+static bd_region *add_region(fuse_walk *fuser)
+{
+    bd_fusion *fusion = fuser->fusion;
+    bd_region *region =
+        bd_region_create(fusion->graph, fusion->arena, (uint32_t)fusion->regions.count);
+    *bd_vec_push(&fusion->regions) = region;
+    *bd_vec_push(&fusion->successors) = (bd_number_list){0};
+    return region;
+}
+
+static void add_edge(fuse_walk *fuser, uint32_t from, uint32_t to)
+{
+    bd_number_list *list = &fuser->fusion->successors.items[from];
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i] == to)
+            return;
+    }
+    if (from != to)
+        *bd_vec_push(list) = to;
+}
+
+/* Whether `to` runs after `from` (or is it). */
+static bool reaches(fuse_walk *fuser, uint32_t from, uint32_t to)
+{
+    bd_fusion *fusion = fuser->fusion;
+    size_t count = fusion->regions.count;
+    if (fuser->seen_count < count) {
+        fuser->seen = bd_realloc(fuser->seen, 2 * count * sizeof *fuser->seen);
+        memset(fuser->seen, 0, 2 * count * sizeof *fuser->seen);
+        fuser->seen_count = 2 * count;
+        fuser->stamp = 0;
+    }
+    uint32_t stamp = ++fuser->stamp;
+    bd_number_list stack = {0};
+    *bd_vec_push(&stack) = from;
+    fuser->seen[from] = stamp;
+    bool found = from == to;
+    while (stack.count > 0 && !found) {
+        const bd_number_list *next = &fusion->successors.items[stack.items[--stack.count]];
+        for (size_t i = 0; i < next->count && !found; i++) {
+            uint32_t region = next->items[i];
+            found = region == to;
+            if (fuser->seen[region] == stamp)
+                continue;
+            fuser->seen[region] = stamp;
+            *bd_vec_push(&stack) = region;
+        }
+    }
+    bd_vec_deinit(&stack);
+    return found;
+}
+
+/* Files what a region has come to want. */
+static void file_uses(fuse_walk *fuser, bd_region *region)
+{
+    for (size_t i = 0; i < region->opened.count; i++) {
+        uint32_t value = region->opened.items[i];
+        bd_node node = region->values.items[value].node;
+        *bd_vec_push(&fuser->uses) = (use){region->number, value, fuser->use_heads[node]};
+        fuser->use_heads[node] = (uint32_t)fuser->uses.count;
+    }
+    bd_vec_clear(&region->opened);
+}
+
+/* ---- what nodes weigh ---- */
+
+static weight weigh(const fuse_walk *fuser, bd_node number)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    weight sum = {0};
+    bd_op_class class = bd_class_of(node);
+    if (class == BD_CLASS_LEAF) {
+        sum.loads = node->kind == BD_NODE_EXTERNAL;
+        sum.uniform = node->kind != BD_NODE_EXTERNAL;
+        return sum;
+    }
+    if (class == BD_CLASS_REDUCE || class == BD_CLASS_DOT || class == BD_CLASS_SCATTER ||
+        class == BD_CLASS_UPDATE)
+        return (weight){.loads = 1, .anchored = 1};
+    uint32_t flops = bd_lower_cost(node), loads = 0;
+    sum.uniform = node->input_count > 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const weight *input = &fuser->weights[node->inputs[i]];
+        flops += input->flops;
+        loads += input->loads;
+        sum.anchored |= input->anchored;
+        sum.uniform &= input->uniform;
+    }
+    if (sum.uniform)
+        flops = 0;
+    if (class == BD_CLASS_VIEW && bd_view_kind_of(node) == BD_VIEW_EXPAND) {
+        loads = 0; /* fewer elements, which stay in cache */
+        sum.anchored = 0;
+    }
+    if (class == BD_CLASS_GATHER)
+        flops += 6;
+    sum.flops = (uint16_t)(flops < WEIGHT_MAX ? flops : WEIGHT_MAX);
+    sum.loads = (uint16_t)(loads < WEIGHT_MAX ? loads : WEIGHT_MAX);
+    return sum;
+}
+
+/* ---- computing a node where it is wanted ---- */
+
+static uint32_t count_buffers(const bd_region *region)
+{
+    uint32_t count = (uint32_t)region->roots.count;
+    for (size_t i = 0; i < region->values.count; i++) {
+        const bd_region_value *value = &region->values.items[i];
+        count += value->state == BD_VALUE_LOAD || value->state == BD_VALUE_OPEN;
+    }
+    return count;
+}
+
+static bool has_room(const bd_region *region, const bd_graph_node *node)
+{
+    return region->cost + bd_lower_cost(node) <= BD_REGION_COST_MAX &&
+           region->values.count + node->input_count <= BD_REGION_VALUES_MAX &&
+           count_buffers(region) + node->input_count <= BD_REGION_BUFFERS_MAX;
+}
+
+static bool is_map_like(bd_op_class class)
+{
+    return class == BD_CLASS_MAP || class == BD_CLASS_SOURCE || class == BD_CLASS_PAD ||
+           class == BD_CLASS_CONCAT;
+}
+
+/* Tensors as large as the node that the region reads besides it. */
+static uint32_t count_side_loads(bd_region *region, uint32_t value, const bd_graph_node *node)
+{
+    bd_int elements = bd_dims_product(region->ints, node->dims, node->rank);
+    uint32_t count = 0;
+    for (size_t i = 0; i < region->values.count; i++) {
+        const bd_region_value *other = &region->values.items[i];
+        if (i == value || (other->state != BD_VALUE_LOAD && other->state != BD_VALUE_OPEN))
+            continue;
+        const bd_graph_node *loaded = bd_graph_at(region->graph, other->node);
+        count += bd_product_equal(region->ints, elements,
+                                  bd_dims_product(region->ints, loaded->dims, loaded->rank));
+    }
+    return count;
+}
+
+/* Elements of the reduction whose result a row value is a function of; NONE if there is none. */
+static bd_int reduced_elements(fuse_walk *fuser, bd_node number)
+{
+    enum { SEARCH_MAX = 32 };
+    bd_node stack[SEARCH_MAX];
+    uint32_t depth = 0, seen = 0;
+    stack[depth++] = number;
+    while (depth > 0 && seen++ < SEARCH_MAX) {
+        const bd_graph_node *node = bd_graph_at(fuser->graph, stack[--depth]);
+        bd_op_class class = bd_class_of(node);
+        if (class == BD_CLASS_REDUCE) {
+            const bd_graph_node *input = bd_graph_at(fuser->graph, node->inputs[0]);
+            uint32_t mask = bd_reduced_dims(fuser->graph, node), count = 0;
+            bd_int dims[BURN_RANK_MAX];
+            for (uint32_t d = 0; d < input->rank; d++) {
+                if (mask >> d & 1)
+                    dims[count++] = input->dims[d];
+            }
+            return bd_dims_product(fuser->ints, dims, count);
+        }
+        if (class != BD_CLASS_MAP && class != BD_CLASS_VIEW)
+            continue;
+        for (uint32_t i = node->input_count; i-- > 0;) {
+            if (depth < SEARCH_MAX && fuser->weights[node->inputs[i]].anchored)
+                stack[depth++] = node->inputs[i];
+        }
+    }
+    return BD_INT_0;
+}
+
+/* A value of a row tells which axes are to be reduced before the reduction's turn comes. */
+static void claim_rows(fuse_walk *fuser, bd_region *region, uint32_t value)
+{
+    bd_node node = region->values.items[value].node;
+    if (!fuser->weights[node].anchored || bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0)
+        return;
+    bd_int elements = reduced_elements(fuser, node);
+    if (elements != BD_INT_0)
+        (void)bd_region_claim_rows(region, value, elements);
+}
+
+/* Whether computing it here would do the work of one element over and over. */
+static bool repeats(fuse_walk *fuser, bd_region *region, uint32_t value)
+{
+    enum { REPEATED_COST_MAX = 11 };
+    bd_node node = region->values.items[value].node;
+    if (fuser->weights[node].uniform || region->values.items[value].domain != BD_DOMAIN_MAIN ||
+        bd_lower_cost(bd_graph_at(fuser->graph, node)) <= REPEATED_COST_MAX)
+        return false;
+    uint32_t axes = bd_position_axes(&region->values.items[value].position);
+    return bd_region_has_axes_besides(region,
+                                      axes | bd_region_axes_of_role(region, BD_KIR_SERIAL)) &&
+           bd_region_has_axes_besides(region, axes);
+}
+
+static bool try_compute(fuse_walk *fuser, bd_region *region, uint32_t value)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, region->values.items[value].node);
+    if (!has_room(region, node))
+        return false;
+    bool done = false;
+    bd_op_class class = bd_class_of(node);
+    if (is_map_like(class)) {
+        claim_rows(fuser, region, value);
+        done = !repeats(fuser, region, value) && bd_region_compute(region, value);
+    } else if (class == BD_CLASS_DOT) {
+        done = count_side_loads(region, value, node) <= SIDE_LOADS_MAX &&
+               bd_region_contract(region, value);
+    } else if (class == BD_CLASS_REDUCE) {
+        uint32_t rows = 0;
+        bool once = bd_region_visits_once(region, value, &rows);
+        bool has_more_axes = once && bd_region_has_axes_besides(region, rows);
+        done = once &&
+               (has_more_axes || count_side_loads(region, value, node) <= SIDE_LOADS_MAX) &&
+               bd_region_reduce(region, value);
+    }
+    file_uses(fuser, region); /* also what was wanted before it failed: it is loaded, or dead */
+    return done;
+}
+
+static bool may_inline(const fuse_walk *fuser, bd_node node, uint32_t use_count, bool as_operand)
+{
+    const weight *own = &fuser->weights[node];
+    if (!is_map_like(bd_class_of(bd_graph_at(fuser->graph, node))))
+        return use_count == 1 && !as_operand;
+    if (as_operand)
+        return use_count == 1 && !own->anchored && own->flops <= OPERAND_FLOPS_MAX &&
+               own->loads <= OPERAND_LOADS_MAX;
+    return use_count == 1 || (!own->anchored && own->flops <= REPEAT_FLOPS_MAX &&
+                              own->loads <= REPEAT_LOADS_MAX);
+}
+
+/* ---- storing a node ---- */
+
+static void load_in(fuse_walk *fuser, bd_node node, uint32_t from)
+{
+    for (uint32_t i = fuser->use_heads[node]; i != 0; i = fuser->uses.items[i - 1].next) {
+        const use *user = &fuser->uses.items[i - 1];
+        bd_region_value *value =
+            &fuser->fusion->regions.items[user->region]->values.items[user->value];
+        if (value->state == BD_VALUE_OPEN) {
+            value->state = BD_VALUE_LOAD;
+            add_edge(fuser, from, user->region);
+        }
+    }
+}
+
+static bool may_host(fuse_walk *fuser, bd_node node, const use *candidate)
+{
+    bd_region *region = fuser->fusion->regions.items[candidate->region];
+    uint32_t axes;
+    claim_rows(fuser, region, candidate->value);
+    if (region->roots.count >= ROOTS_MAX ||
+        !bd_region_visits_once(region, candidate->value, &axes))
+        return false;
+    uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
+    if (bd_region_has_axes_besides(region, axes) &&
+        ((axes & serial) != 0 || bd_region_has_axes_besides(region, axes | serial)) &&
+        bd_class_of(bd_graph_at(fuser->graph, node)) != BD_CLASS_REDUCE)
+        return false;
+    for (uint32_t i = fuser->use_heads[node]; i != 0; i = fuser->uses.items[i - 1].next) {
+        const use *other = &fuser->uses.items[i - 1];
+        if (other->region == candidate->region ? other->value != candidate->value
+                                               : reaches(fuser, other->region, candidate->region))
+            return false;
+    }
+    return true;
+}
+
+/* Has a region that wants the node compute and store it. False if none may. */
+static bool host(fuse_walk *fuser, bd_node node)
+{
+    for (uint32_t i = fuser->use_heads[node]; i != 0; i = fuser->uses.items[i - 1].next) {
+        use candidate = fuser->uses.items[i - 1];
+        bd_region *region = fuser->fusion->regions.items[candidate.region];
+        if (!may_host(fuser, node, &candidate) || !try_compute(fuser, region, candidate.value))
+            continue;
+        bd_region_store(region, candidate.value, node);
+        load_in(fuser, node, candidate.region);
+        return true;
+    }
+    return false;
+}
+
+static bd_error *refuse(const bd_graph_node *node)
+{
+    BD_FAIL(UNSUPPORTED, "a graph node of %d dims (op %d) needs more axes than a kernel has",
+            (int)node->rank, (int)node->op);
+}
+
+/* A region with the node as its root; retried with an axis a dim. */
+static bool start_region(fuse_walk *fuser, bd_region *region, bd_node number, bool axis_a_dim)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    bd_op_class class = bd_class_of(node);
+    bd_position at = axis_a_dim ? bd_region_span_dims(region, node->dims, node->rank)
+                                : bd_region_span(region, node->dims, node->rank);
+    if (node->rank > 0 && at.run_count == 0)
+        return false;
+    region->live[region->live_count++] = &at;
+    uint32_t value;
+    bool done = true;
+    if (class == BD_CLASS_VIEW || class == BD_CLASS_GATHER || class == BD_CLASS_LEAF) {
+        value = bd_region_want(region, number, &at, BD_DOMAIN_MAIN, 0);
+        done = class == BD_CLASS_LEAF || region->values.items[value].node != number;
+    } else {
+        value = bd_region_want_self(region, number, &at, BD_DOMAIN_MAIN, 0);
+        bd_vec_clear(&region->opened);
+        done = class == BD_CLASS_REDUCE ? bd_region_reduce(region, value)
+               : class == BD_CLASS_DOT  ? bd_region_contract(region, value)
+                                        : bd_region_compute(region, value);
+    }
+    region->live_count--;
+    if (!done)
+        return false;
+    bd_region_root root = {.value = value, .target = number};
+    bool told = bd_position_linear(region->ints, &at, node->dims, &root.address);
+    BD_ASSERT(told);
+    *bd_vec_push(&region->roots) = root;
+    return true;
+}
+
+static bd_error *store_alone(fuse_walk *fuser, bd_node number)
+{
+    for (int attempt = 0; attempt < 2; attempt++) {
+        bd_region *region = add_region(fuser);
+        if (start_region(fuser, region, number, attempt == 1)) {
+            file_uses(fuser, region);
+            load_in(fuser, number, region->number);
+            return NULL;
+        }
+        fuser->fusion->regions.count--;
+        fuser->fusion->successors.count--;
+        bd_region_destroy(region);
+    }
+    return refuse(bd_graph_at(fuser->graph, number));
+}
+
+/* A base that is copied, then stores into it. */
+static bd_error *store_update(fuse_walk *fuser, bd_node number)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    bd_region *copy = add_region(fuser);
+    bd_region *stores = add_region(fuser);
+    bool told = bd_region_copy_base(copy, number) &&
+                (bd_class_of(node) == BD_CLASS_SCATTER ? bd_region_store_scatter(stores, number)
+                                                       : bd_region_store_update(stores, number));
+    if (!told)
+        return refuse(node);
+    file_uses(fuser, copy);
+    file_uses(fuser, stores);
+    add_edge(fuser, copy->number, stores->number);
+    load_in(fuser, number, stores->number);
+    return NULL;
+}
+
+static bd_error *store_pieces(fuse_walk *fuser, bd_node number)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    uint32_t first = (uint32_t)fuser->fusion->regions.count;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        bd_region *piece = add_region(fuser);
+        if (!bd_region_store_piece(piece, number, i))
+            return refuse(node);
+        file_uses(fuser, piece);
+    }
+    for (uint32_t i = fuser->use_heads[number]; i != 0; i = fuser->uses.items[i - 1].next) {
+        const use *user = &fuser->uses.items[i - 1];
+        for (uint32_t piece = 0; piece < node->input_count; piece++)
+            add_edge(fuser, first + piece, user->region);
+    }
+    load_in(fuser, number, first);
+    return NULL;
+}
+
+static bd_error *store(fuse_walk *fuser, bd_node number)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    bd_op_class class = bd_class_of(node);
+    if (class == BD_CLASS_NONE)
+        BD_FAIL(INTERNAL, "op %d was not decomposed", (int)node->op);
+    if (class == BD_CLASS_SCATTER || class == BD_CLASS_UPDATE)
+        return store_update(fuser, number);
+    if (class == BD_CLASS_CONCAT && node->input_count > 1)
+        return store_pieces(fuser, number);
+    bool hosted = fuser->fuses && class != BD_CLASS_VIEW && class != BD_CLASS_GATHER &&
+                  class != BD_CLASS_LEAF && host(fuser, number);
+    return hosted ? NULL : store_alone(fuser, number);
+}
+
+/* ---- the walk ---- */
+
+static bd_error *place(fuse_walk *fuser, bd_node node)
+{
+    uint32_t head = fuser->use_heads[node], use_count = 0;
+    if (head == 0 && !fuser->stored[node])
+        return NULL;
+    bool as_operand = false, inlines = fuser->fuses && !fuser->stored[node];
+    for (uint32_t i = head; i != 0; i = fuser->uses.items[i - 1].next) {
+        const use *user = &fuser->uses.items[i - 1];
+        use_count++;
+        as_operand |= fuser->fusion->regions.items[user->region]->values.items[user->value].domain !=
+                      BD_DOMAIN_MAIN;
+    }
+    if (inlines && may_inline(fuser, node, use_count, as_operand)) {
+        bool all = true;
+        for (uint32_t i = head; i != 0; i = fuser->uses.items[i - 1].next) {
+            use user = fuser->uses.items[i - 1];
+            all &= try_compute(fuser, fuser->fusion->regions.items[user.region], user.value);
+        }
+        if (all)
+            return NULL;
+    }
+    return store(fuser, node);
+}
+
+bd_node bd_fuse_storage(const bd_graph *graph, bd_node node)
+{
+    const bd_graph_node *view = bd_graph_at(graph, node);
+    while (bd_class_of(view) == BD_CLASS_VIEW && bd_view_kind_of(view) == BD_VIEW_RESHAPE) {
+        node = view->inputs[0];
+        view = bd_graph_at(graph, node);
+    }
+    return node;
+}
+
+static void mark_reached(fuse_walk *fuser, const bd_node *roots, uint32_t root_count, uint8_t *reached)
+{
+    for (uint32_t i = 0; i < root_count; i++) {
+        bd_node node = bd_fuse_storage(fuser->graph, roots[i]);
+        reached[node] = 1;
+        fuser->stored[node] = bd_graph_at(fuser->graph, node)->kind != BD_NODE_EXTERNAL;
+    }
+    for (bd_node node = bd_graph_count(fuser->graph); node > 0; node--) {
+        const bd_graph_node *each = bd_graph_at(fuser->graph, node);
+        for (uint32_t i = 0; reached[node] && i < each->input_count; i++)
+            reached[each->inputs[i]] = 1;
+    }
+}
+
+bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
+                  const bd_fuse_options *options, bd_arena *arena, bd_fusion *out)
+{
+    bd_fusion fusion = {.graph = graph, .arena = arena};
+    uint32_t count = bd_graph_count(graph);
+    bd_arena scratch;
+    bd_arena_init(&scratch);
+    fuse_walk fuser = {
+        .fusion = &fusion,
+        .graph = graph,
+        .ints = bd_graph_ints(graph),
+        .fuses = options->fusion,
+        .weights = BD_ARENA_ARRAY(&scratch, weight, count + 1),
+        .stored = BD_ARENA_ARRAY(&scratch, uint8_t, count + 1),
+        .use_heads = BD_ARENA_ARRAY(&scratch, uint32_t, count + 1),
+    };
+    uint8_t *reached = BD_ARENA_ARRAY(&scratch, uint8_t, count + 1);
+    mark_reached(&fuser, roots, root_count, reached);
+    for (bd_node node = 1; node <= count; node++) {
+        if (reached[node])
+            fuser.weights[node] = weigh(&fuser, node);
+    }
+    bd_error *err = NULL;
+    for (bd_node node = count; node > 0 && !err; node--)
+        err = place(&fuser, node);
+    bd_vec_deinit(&fuser.uses);
+    bd_free(fuser.seen);
+    bd_arena_deinit(&scratch);
+    if (err)
+        bd_fusion_deinit(&fusion);
+    else
+        *out = fusion;
+    return err;
+}
+
+void bd_fusion_deinit(bd_fusion *fusion)
+{
+    for (size_t i = 0; i < fusion->regions.count; i++)
+        bd_region_destroy(fusion->regions.items[i]);
+    for (size_t i = 0; i < fusion->successors.count; i++)
+        bd_vec_deinit(&fusion->successors.items[i]);
+    bd_vec_deinit(&fusion->regions);
+    bd_vec_deinit(&fusion->successors);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/lower/affine.h"
+
+#include <string.h>
+
+#include "proto/base/assert.h"
+
+/* ---- products of symbolic integers ---- */
+
+typedef struct factors {
+    int64_t constant;
+    uint32_t count;
+    bd_int atoms[BD_FACTORS_MAX];
+} factors;
+
+/* Flattens nested products; what does not fit stays one atom. */
+static void collect_factors(const bd_ints *ints, bd_int product, factors *out)
+{
+    bd_int stack[BD_FACTORS_MAX];
+    uint32_t depth = 0;
+    stack[depth++] = product;
+    while (depth > 0) {
+        bd_int each = bd_int_find(ints, stack[--depth]);
+        int64_t value;
+        if (bd_int_is_const(ints, each, &value) && value >= INT32_MIN && value <= INT32_MAX &&
+            out->constant <= INT32_MAX && out->constant >= INT32_MIN) {
+            out->constant *= value;
+            continue;
+        }
+        const bd_int_entry *entry = bd_int_at(ints, each);
+        if (entry->kind == BD_INT_MUL && depth + 2 <= BD_FACTORS_MAX &&
+            out->count + depth + 2 < BD_FACTORS_MAX) {
+            stack[depth++] = entry->b;
+            stack[depth++] = entry->a;
+        } else {
+            BD_ASSERT(out->count < BD_FACTORS_MAX);
+            out->atoms[out->count++] = each;
+        }
+    }
+    for (uint32_t i = 1; i < out->count; i++) {
+        bd_int atom = out->atoms[i];
+        uint32_t j = i;
+        for (; j > 0 && out->atoms[j - 1] > atom; j--)
+            out->atoms[j] = out->atoms[j - 1];
+        out->atoms[j] = atom;
+    }
+}
+
+static factors factors_of(const bd_ints *ints, bd_int product)
+{
+    factors out = {.constant = 1};
+    collect_factors(ints, product, &out);
+    return out;
+}
+
+static bd_int product_of(bd_ints *ints, const factors *from)
+{
+    bd_int product = bd_int_const(ints, from->constant);
+    for (uint32_t i = 0; i < from->count; i++)
+        product = bd_int_find(ints, bd_int_mul(ints, product, from->atoms[i]));
+    return product;
+}
+
+bd_int bd_dims_product(bd_ints *ints, const bd_int *dims, uint32_t count)
+{
+    factors all = {.constant = 1};
+    bd_int product = BD_INT_1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (all.count + 16 < BD_FACTORS_MAX)
+            collect_factors(ints, dims[i], &all);
+        else
+            product = bd_int_mul(ints, product, bd_int_find(ints, dims[i]));
+    }
+    return bd_int_find(ints, bd_int_mul(ints, product_of(ints, &all), product));
+}
+
+bool bd_product_equal(bd_ints *ints, bd_int a, bd_int b)
+{
+    if (bd_int_equal(ints, a, b))
+        return true;
+    factors x = factors_of(ints, a), y = factors_of(ints, b);
+    if (x.constant == y.constant && x.count == y.count &&
+        memcmp(x.atoms, y.atoms, x.count * sizeof x.atoms[0]) == 0)
+        return true;
+    return bd_int_equal(ints, product_of(ints, &x), product_of(ints, &y));
+}
+
+bool bd_product_divide(bd_ints *ints, bd_int a, bd_int b, bd_int *out_quotient)
+{
+    if (a == BD_INT_0) {
+        *out_quotient = BD_INT_0;
+        return true;
+    }
+    factors x = factors_of(ints, a), y = factors_of(ints, b);
+    if (y.constant == 0 || x.constant % y.constant != 0)
+        return false;
+    factors rest = {.constant = x.constant / y.constant};
+    uint32_t j = 0;
+    for (uint32_t i = 0; i < x.count; i++) {
+        if (j < y.count && x.atoms[i] == y.atoms[j])
+            j++;
+        else
+            rest.atoms[rest.count++] = x.atoms[i];
+    }
+    if (j != y.count)
+        return false;
+    *out_quotient = product_of(ints, &rest);
+    return true;
+}
+
+/* ---- affine functions ---- */
+
+bd_affine bd_affine_const(bd_int offset)
+{
+    return (bd_affine){.offset = offset};
+}
+
+bd_affine bd_affine_axis(uint8_t axis)
+{
+    return (bd_affine){.offset = BD_INT_0, .count = 1, .terms = {{axis, BD_INT_1}}};
+}
+
+static bd_int times(bd_ints *ints, bd_int a, bd_int b)
+{
+    bd_int both[2] = {a, b};
+    return bd_dims_product(ints, both, 2);
+}
+
+bd_affine bd_affine_scale(bd_ints *ints, const bd_affine *a, bd_int factor)
+{
+    bd_affine out = {.offset = times(ints, a->offset, factor)};
+    for (uint32_t i = 0; i < a->count; i++) {
+        bd_int scaled = times(ints, a->terms[i].factor, factor);
+        if (scaled != BD_INT_0)
+            out.terms[out.count++] = (bd_term){a->terms[i].axis, scaled};
+    }
+    return out;
+}
+
+static bool add_term(bd_ints *ints, bd_affine *a, bd_term term)
+{
+    uint32_t i = 0;
+    while (i < a->count && a->terms[i].axis < term.axis)
+        i++;
+    if (i < a->count && a->terms[i].axis == term.axis) {
+        bd_int sum = bd_int_find(ints, bd_int_add(ints, a->terms[i].factor, term.factor));
+        if (sum != BD_INT_0) {
+            a->terms[i].factor = sum;
+            return true;
+        }
+        a->count--;
+        memmove(a->terms + i, a->terms + i + 1, (a->count - i) * sizeof a->terms[0]);
+        return true;
+    }
+    if (a->count == BD_TERMS_MAX)
+        return false;
+    memmove(a->terms + i + 1, a->terms + i, (a->count - i) * sizeof a->terms[0]);
+    a->terms[i] = term;
+    a->count++;
+    return true;
+}
+
+bool bd_affine_add(bd_ints *ints, bd_affine *a, const bd_affine *b)
+{
+    a->offset = bd_int_find(ints, bd_int_add(ints, a->offset, b->offset));
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (!add_term(ints, a, b->terms[i]))
+            return false;
+    }
+    return true;
+}
+
+bool bd_affine_equal(const bd_ints *ints, const bd_affine *a, const bd_affine *b)
+{
+    if (!bd_int_equal(ints, a->offset, b->offset) || a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (a->terms[i].axis != b->terms[i].axis ||
+            !bd_int_equal(ints, a->terms[i].factor, b->terms[i].factor))
+            return false;
+    }
+    return true;
+}
+
+uint32_t bd_affine_axes(const bd_affine *a)
+{
+    uint32_t axes = 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (a->terms[i].axis < BD_VIRTUAL_AXIS)
+            axes |= 1u << a->terms[i].axis;
+    }
+    return axes;
+}
+
+bool bd_affine_has_virtual(const bd_affine *a)
+{
+    return a->count > 0 && a->terms[a->count - 1].axis >= BD_VIRTUAL_AXIS;
+}
+
+bool bd_affine_split(bd_ints *ints, bd_affine *a, uint8_t axis, bd_int inner_extent, uint8_t outer,
+                     uint8_t inner)
+{
+    bd_affine out = {.offset = a->offset};
+    for (uint32_t i = 0; i < a->count; i++) {
+        bd_term term = a->terms[i];
+        if (term.axis != axis) {
+            if (!add_term(ints, &out, term))
+                return false;
+            continue;
+        }
+        bd_term high = {outer, times(ints, term.factor, inner_extent)};
+        if (!add_term(ints, &out, high) || !add_term(ints, &out, (bd_term){inner, term.factor}))
+            return false;
+    }
+    *a = out;
+    return true;
+}
+
+/* ---- positions ---- */
+
+bool bd_position_equal(const bd_ints *ints, const bd_position *a, const bd_position *b)
+{
+    if (a->run_count != b->run_count)
+        return false;
+    for (uint32_t i = 0; i < a->run_count; i++) {
+        if (a->runs[i].dim_count != b->runs[i].dim_count ||
+            !bd_affine_equal(ints, &a->runs[i].index, &b->runs[i].index))
+            return false;
+    }
+    return true;
+}
+
+uint32_t bd_position_axes(const bd_position *position)
+{
+    uint32_t axes = 0;
+    for (uint32_t i = 0; i < position->run_count; i++)
+        axes |= bd_affine_axes(&position->runs[i].index);
+    return axes;
+}
+
+bool bd_position_has_virtual(const bd_position *position)
+{
+    for (uint32_t i = 0; i < position->run_count; i++) {
+        if (bd_affine_has_virtual(&position->runs[i].index))
+            return true;
+    }
+    return false;
+}
+
+bool bd_position_linear(bd_ints *ints, const bd_position *position, const bd_int *dims,
+                        bd_affine *out)
+{
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < position->run_count; i++)
+        rank += position->runs[i].dim_count;
+    bd_affine sum = bd_affine_const(BD_INT_0);
+    bd_int stride = BD_INT_1;
+    uint32_t end = rank;
+    for (uint32_t i = position->run_count; i-- > 0;) {
+        bd_affine part = bd_affine_scale(ints, &position->runs[i].index, stride);
+        if (!bd_affine_add(ints, &sum, &part))
+            return false;
+        uint32_t begin = end - position->runs[i].dim_count;
+        stride = times(ints, stride, bd_dims_product(ints, dims + begin, end - begin));
+        end = begin;
+    }
+    *out = sum;
+    return true;
+}
+
+/* ---- cuts ---- */
+
+static bd_int extent_of(const bd_cut_request *request, uint8_t axis)
+{
+    return axis < BD_VIRTUAL_AXIS ? request->extents[axis]
+                                  : request->virtual_extents[axis - BD_VIRTUAL_AXIS];
+}
+
+/* Whether the terms count through a mixed radix that divides `limit`, so that their sum stays below. */
+static bool stays_below(bd_ints *ints, const bd_cut_request *request, const bd_affine *inner,
+                        bd_int limit)
+{
+    if (inner->offset != BD_INT_0)
+        return false;
+    if (inner->count == 0)
+        return true;
+    for (uint32_t start = 0; start < inner->count; start++) {
+        uint32_t used = 1u << start;
+        bd_int reach = times(ints, inner->terms[start].factor,
+                             extent_of(request, inner->terms[start].axis));
+        for (uint32_t i = 0; i < inner->count; i++) {
+            if ((used >> i & 1) || !bd_product_equal(ints, inner->terms[i].factor, reach))
+                continue;
+            used |= 1u << i;
+            reach = times(ints, reach, extent_of(request, inner->terms[i].axis));
+            i = UINT32_MAX; /* look again from the first one */
+        }
+        bd_int rest;
+        if (used == (1u << inner->count) - 1 && bd_product_divide(ints, limit, reach, &rest))
+            return true;
+    }
+    return false;
+}
+
+bd_cut bd_affine_cut(bd_ints *ints, const bd_cut_request *request, bd_affine *out_outer,
+                     bd_affine *out_inner, uint8_t *out_axis, bd_int *out_extent)
+{
+    const bd_affine *index = request->index;
+    if (bd_product_equal(ints, request->inner_product, BD_INT_1)) {
+        *out_outer = *index;
+        *out_inner = bd_affine_const(BD_INT_0);
+        return BD_CUT_DONE;
+    }
+    if (bd_product_equal(ints, request->outer_product, BD_INT_1)) {
+        *out_outer = bd_affine_const(BD_INT_0);
+        *out_inner = *index;
+        return BD_CUT_DONE;
+    }
+    bd_affine outer = bd_affine_const(BD_INT_0), inner = bd_affine_const(BD_INT_0);
+    if (!bd_product_divide(ints, index->offset, request->inner_product, &outer.offset))
+        return BD_CUT_IMPOSSIBLE;
+    for (uint32_t i = 0; i < index->count; i++) {
+        bd_term term = index->terms[i];
+        bd_int quotient, reach = times(ints, term.factor, extent_of(request, term.axis));
+        if (bd_product_divide(ints, term.factor, request->inner_product, &quotient)) {
+            outer.terms[outer.count++] = (bd_term){term.axis, quotient};
+        } else if (term.axis < BD_VIRTUAL_AXIS &&
+                   !bd_product_equal(ints, reach, request->inner_product) &&
+                   bd_product_divide(ints, reach, request->inner_product, &quotient) &&
+                   bd_product_divide(ints, request->inner_product, term.factor, out_extent)) {
+            *out_axis = term.axis;
+            return BD_CUT_SPLIT_AXIS;
+        } else {
+            inner.terms[inner.count++] = term;
+        }
+    }
+    if (!stays_below(ints, request, &inner, request->inner_product))
+        return BD_CUT_IMPOSSIBLE;
+    *out_outer = outer;
+    *out_inner = inner;
+    return BD_CUT_DONE;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/lower/lower.h"
+
+#include <string.h>
+
+#include "engine/lower/emit.h"
+#include "proto/base/alloc.h"
+#include "proto/base/assert.h"
+
+/* ---- addresses ---- */
+
+static bd_error *set_addresses(bd_region *region)
+{
+    for (size_t i = 0; i < region->values.count; i++) {
+        bd_region_value *value = &region->values.items[i];
+        if (value->state != BD_VALUE_LOAD)
+            continue;
+        bd_affine address;
+        if (!bd_position_linear(region->ints, &value->position,
+                                bd_graph_at(region->graph, value->node)->dims, &address))
+            BD_FAIL(LIMIT, "an address has more than %d terms", (int)BD_TERMS_MAX);
+        value->index = bd_arena_copy(region->arena, &address, sizeof address);
+    }
+    return NULL;
+}
+
+typedef bool (*visit_affine)(bd_region *region, bd_affine *index, const void *user);
+
+/* All functions that the program will contain. */
+static bool for_all(bd_region *region, visit_affine visit, const void *user)
+{
+    for (size_t i = 0; i < region->values.count; i++) {
+        if (region->values.items[i].index && !visit(region, region->values.items[i].index, user))
+            return false;
+    }
+    for (size_t i = 0; i < region->guards.count; i++) {
+        if (!visit(region, &region->guards.items[i].index, user))
+            return false;
+    }
+    for (size_t i = 0; i < region->roots.count; i++) {
+        if (!visit(region, &region->roots.items[i].address, user))
+            return false;
+    }
+    return true;
+}
+
+typedef struct axis_pair {
+    uint8_t outer, inner;
+} axis_pair;
+
+static bd_int factor_of(const bd_affine *index, uint8_t axis)
+{
+    for (uint32_t i = 0; i < index->count; i++) {
+        if (index->terms[i].axis == axis)
+            return index->terms[i].factor;
+    }
+    return BD_INT_0;
+}
+
+static bool counts_on(bd_region *region, bd_affine *index, const void *user)
+{
+    const axis_pair *pair = user;
+    bd_int both[2] = {factor_of(index, pair->inner), region->extents[pair->inner]};
+    bd_int outer = factor_of(index, pair->outer);
+    if (both[0] == BD_INT_0 || outer == BD_INT_0)
+        return both[0] == outer;
+    return bd_product_equal(region->ints, outer, bd_dims_product(region->ints, both, 2));
+}
+
+static bool drop_term(bd_region *region, bd_affine *index, const void *user)
+{
+    (void)region;
+    uint8_t axis = *(const uint8_t *)user;
+    for (uint32_t i = 0; i < index->count; i++) {
+        if (index->terms[i].axis != axis)
+            continue;
+        index->count--;
+        memmove(index->terms + i, index->terms + i + 1,
+                (index->count - i) * sizeof index->terms[0]);
+        return true;
+    }
+    return true;
+}
+
+/* The axis keeps its number, so that others stay valid, but leaves the order. */
+static void remove_axis(bd_region *region, uint8_t axis)
+{
+    for_all(region, drop_term, &axis);
+    uint32_t kept = 0;
+    for (uint32_t place = 0; place < region->axis_count; place++) {
+        if (region->order[place] != axis)
+            region->order[kept++] = region->order[place];
+    }
+    region->order[kept] = axis;
+    region->extents[axis] = BD_INT_1;
+    region->roles[axis] = UINT8_MAX;
+}
+
+static bool may_join(uint8_t outer, uint8_t inner)
+{
+    if (outer == inner)
+        return outer == BD_KIR_PARALLEL || outer == BD_KIR_SERIAL || outer == BD_KIR_BATCH;
+    return outer == BD_KIR_BATCH && (inner == BD_KIR_M || inner == BD_KIR_N);
+}
+
+/* Tries to join the axis with the next one inside; a batch axis also with M or N wherever it stands. */
+static bool join_axis(bd_region *region, uint32_t place)
+{
+    uint8_t outer = region->order[place];
+    for (uint32_t next = place + 1; next < region->axis_count; next++) {
+        uint8_t inner = region->order[next];
+        if (region->roles[inner] == UINT8_MAX)
+            continue;
+        axis_pair pair = {outer, inner};
+        if (may_join(region->roles[outer], region->roles[inner]) &&
+            for_all(region, counts_on, &pair)) {
+            bd_int both[2] = {region->extents[outer], region->extents[inner]};
+            bd_int product = bd_dims_product(region->ints, both, 2);
+            remove_axis(region, outer);
+            region->extents[inner] = product;
+            return true;
+        }
+        if (region->roles[outer] != BD_KIR_BATCH && region->roles[inner] == region->roles[outer])
+            return false;
+    }
+    return false;
+}
+
+void bd_region_merge_axes(bd_region *region)
+{
+    uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
+    for (uint32_t axis = 0; axis < region->axis_count; axis++) {
+        bool last_serial = serial == 1u << axis;
+        if (region->extents[axis] == BD_INT_1 && region->roles[axis] != BD_KIR_K &&
+            region->roles[axis] != UINT8_MAX && !last_serial) {
+            remove_axis(region, (uint8_t)axis);
+            serial &= ~(1u << axis);
+        }
+    }
+    for (uint32_t place = 0; place < region->axis_count;) {
+        if (region->roles[region->order[place]] == UINT8_MAX || !join_axis(region, place))
+            place++;
+    }
+}
+
+/* ---- phases ---- */
+
+static void add_axes(bd_emitter *emitter)
+{
+    bd_region *region = emitter->region;
+    int count = 0;
+    for (int role = BD_KIR_PARALLEL; role <= BD_KIR_K; role++) {
+        for (uint32_t place = 0; place < region->axis_count; place++) {
+            uint8_t axis = region->order[place];
+            if (region->roles[axis] != role)
+                continue;
+            bd_kir_int extent = bd_emit_int(emitter, region->extents[axis]);
+            emitter->axis_of[axis] = (uint8_t)count++;
+            bd_kir_add_axis(emitter->builder, (bd_kir_role)role, extent);
+        }
+    }
+}
+
+static bool is_reduce(const bd_emitter *emitter, uint32_t value)
+{
+    const bd_region_value *self = &emitter->region->values.items[value];
+    return self->state == BD_VALUE_COMPUTE &&
+           bd_class_of(bd_graph_at(emitter->region->graph, self->node)) == BD_CLASS_REDUCE;
+}
+
+static void emit_uniform(bd_emitter *emitter)
+{
+    bool begun = false;
+    for (uint32_t i = 0; i < emitter->order_count; i++) {
+        uint32_t value = emitter->order[i];
+        if (emitter->stages[value].level != BD_LEVEL_UNIFORM)
+            continue;
+        if (!begun)
+            bd_kir_begin_phase(emitter->builder, BD_KIR_UNIFORM);
+        begun = true;
+        bd_emit_value(emitter, value);
+    }
+}
+
+static bool root_is_at(const bd_emitter *emitter, const bd_region_root *root, bd_level level,
+                       uint32_t sweep)
+{
+    bd_stage place = bd_stage_of_affine(emitter, &root->address);
+    const bd_stage *value = &emitter->stages[root->value];
+    bool each = place.level == BD_LEVEL_EACH || value->level == BD_LEVEL_EACH;
+    uint32_t own = place.sweep > value->sweep ? place.sweep : value->sweep;
+    return each == (level == BD_LEVEL_EACH) && own == sweep;
+}
+
+static void emit_row(bd_emitter *emitter, uint32_t sweep)
+{
+    bool begun = false;
+    emitter->sweep = -1;
+    for (uint32_t i = 0; i < emitter->order_count; i++) {
+        uint32_t value = emitter->order[i];
+        const bd_stage *stage = &emitter->stages[value];
+        if (stage->level != BD_LEVEL_ROW || stage->sweep != sweep || is_reduce(emitter, value))
+            continue;
+        if (!begun)
+            bd_kir_begin_phase(emitter->builder, BD_KIR_ROW);
+        begun = true;
+        bd_emit_value(emitter, value);
+    }
+    for (size_t i = 0; i < emitter->region->roots.count; i++) {
+        const bd_region_root *root = &emitter->region->roots.items[i];
+        if (!root_is_at(emitter, root, BD_LEVEL_ROW, sweep))
+            continue;
+        if (!begun)
+            bd_kir_begin_phase(emitter->builder, BD_KIR_ROW);
+        begun = true;
+        bd_emit_store(emitter, root);
+    }
+}
+
+static void emit_each_value(bd_emitter *emitter, uint32_t value, uint32_t sweep, int *slots)
+{
+    const bd_stage *stage = &emitter->stages[value];
+    bool restores = stage->slot >= 0 && stage->first < (int)sweep;
+    if (!restores) {
+        bd_emit_value(emitter, value);
+        if (stage->slot < 0)
+            return;
+        bd_kir_value made = bd_emitted(emitter, value);
+        slots[stage->slot] = bd_kir_add_slot(emitter->builder,
+                                             bd_kir_dtype_of(emitter->builder, made));
+        bd_kir_instr save = {.code = BD_KIR_SAVE,
+                             .operands = {made},
+                             .index = (uint16_t)slots[stage->slot],
+                             .guard = -1};
+        bd_kir_emit(emitter->builder, &save);
+        return;
+    }
+    bd_kir_instr restore = {
+        .code = BD_KIR_RESTORE, .index = (uint16_t)slots[stage->slot], .guard = -1};
+    emitter->memo[value] = bd_kir_emit(emitter->builder, &restore);
+    emitter->memo_sweep[value] = (int8_t)sweep;
+}
+
+static void emit_each(bd_emitter *emitter, uint32_t sweep, int *slots)
+{
+    bd_region *region = emitter->region;
+    bool has_sinks = false;
+    for (uint32_t i = 0; i < emitter->order_count; i++)
+        has_sinks |= is_reduce(emitter, emitter->order[i]) &&
+                     emitter->stages[emitter->order[i]].sweep == sweep + 1;
+    for (size_t i = 0; i < region->roots.count; i++)
+        has_sinks |= root_is_at(emitter, &region->roots.items[i], BD_LEVEL_EACH, sweep);
+    if (!has_sinks)
+        return;
+    bd_kir_begin_phase(emitter->builder, BD_KIR_EACH);
+    emitter->sweep = (int8_t)sweep;
+    for (uint32_t i = 0; i < emitter->order_count; i++) {
+        if (emitter->needed[sweep][emitter->order[i]])
+            emit_each_value(emitter, emitter->order[i], sweep, slots);
+    }
+    for (uint32_t i = 0; i < emitter->order_count; i++) {
+        uint32_t value = emitter->order[i];
+        if (is_reduce(emitter, value) && emitter->stages[value].sweep == sweep + 1)
+            bd_emit_reduce(emitter, value);
+    }
+    for (size_t i = 0; i < region->roots.count; i++) {
+        if (root_is_at(emitter, &region->roots.items[i], BD_LEVEL_EACH, sweep))
+            bd_emit_store(emitter, &region->roots.items[i]);
+    }
+}
+
+static void emit_loop(bd_emitter *emitter)
+{
+    int slots[64] = {0};
+    emit_uniform(emitter);
+    for (uint32_t sweep = 0; sweep < emitter->sweep_count; sweep++) {
+        emit_row(emitter, sweep);
+        emit_each(emitter, sweep, slots);
+    }
+    emit_row(emitter, emitter->sweep_count);
+}
+
+static void emit_domain(bd_emitter *emitter, uint8_t domain)
+{
+    for (uint32_t i = 0; i < emitter->order_count; i++) {
+        uint32_t value = emitter->order[i];
+        if (emitter->stages[value].level != BD_LEVEL_UNIFORM &&
+            emitter->region->values.items[value].domain == domain)
+            bd_emit_value(emitter, value);
+    }
+}
+
+static void emit_operand(bd_emitter *emitter, bd_kir_phase_kind kind, uint32_t operand)
+{
+    bd_region *region = emitter->region;
+    const bd_region_value *acc = &region->values.items[region->acc];
+    burn_dtype dtype = (burn_dtype)bd_graph_at(region->graph, acc->node)->dtype;
+    bd_kir_begin_phase(emitter->builder, kind);
+    emit_domain(emitter, kind == BD_KIR_OPERAND_A ? BD_DOMAIN_A : BD_DOMAIN_B);
+    bd_kir_value value =
+        bd_emit_cast(emitter, bd_emitted(emitter, acc->operands[operand]), dtype);
+    bd_kir_instr yield = {.code = BD_KIR_YIELD, .operands = {value}, .guard = -1};
+    bd_kir_emit(emitter->builder, &yield);
+}
+
+static void emit_contraction(bd_emitter *emitter)
+{
+    emit_uniform(emitter);
+    emit_operand(emitter, BD_KIR_OPERAND_A, 0);
+    emit_operand(emitter, BD_KIR_OPERAND_B, 1);
+    bd_kir_begin_phase(emitter->builder, BD_KIR_EPILOGUE);
+    emit_domain(emitter, BD_DOMAIN_MAIN);
+    for (size_t i = 0; i < emitter->region->roots.count; i++)
+        bd_emit_store(emitter, &emitter->region->roots.items[i]);
+}
+
+/* ---- the whole ---- */
+
+static bool copies_in_place(const bd_region *region)
+{
+    for (size_t i = 0; i < region->roots.count; i++) {
+        const bd_region_root *root = &region->roots.items[i];
+        const bd_region_value *value = &region->values.items[root->value];
+        if (!root->copies || value->state != BD_VALUE_LOAD ||
+            !bd_affine_equal(region->ints, value->index, &root->address))
+            return false;
+    }
+    return region->roots.count > 0;
+}
+
+static bd_error *run(bd_emitter *emitter, bd_lowered *out)
+{
+    bd_region *region = emitter->region;
+    BD_TRY(set_addresses(region));
+    bd_region_merge_axes(region);
+    BD_TRY(bd_schedule(emitter));
+    size_t count = region->values.count + 1;
+    emitter->memo = BD_ARENA_ARRAY(emitter->arena, bd_kir_value, count);
+    emitter->memo_sweep = BD_ARENA_ARRAY(emitter->arena, int8_t, count);
+    emitter->sweep = -1;
+    add_axes(emitter);
+    if (region->family == BD_REGION_CONTRACTION)
+        emit_contraction(emitter);
+    else
+        emit_loop(emitter);
+    bd_kir *program;
+    BD_TRY(bd_kir_finish(emitter->builder, emitter->arena, &program));
+    *out = (bd_lowered){
+        .program = program,
+        .ints = bd_arena_copy(emitter->arena, emitter->ints.items,
+                              emitter->ints.count * sizeof(bd_int)),
+        .buffers = bd_arena_copy(emitter->arena, emitter->buffers.items,
+                                 emitter->buffers.count * sizeof(bd_node)),
+        .scalars = bd_arena_copy(emitter->arena, emitter->scalars.items,
+                                 emitter->scalars.count * sizeof(bd_plan_scalar)),
+        .fault_records = bd_arena_copy(emitter->arena, emitter->faults.items,
+                                       emitter->faults.count * sizeof(uint32_t)),
+        .fault_count = (uint32_t)emitter->faults.count,
+        .copies_in_place = copies_in_place(region),
+    };
+    return NULL;
+}
+
+bd_error *bd_lower(bd_region *region, bd_arena *arena, bd_lowered *out)
+{
+    bd_emitter emitter = {
+        .region = region,
+        .arena = arena,
+        .builder = bd_kir_builder_create(region->family == BD_REGION_CONTRACTION ? BD_KIR_CONTRACTION
+                                                                                 : BD_KIR_LOOP),
+    };
+    bd_error *err = run(&emitter, out);
+    bd_kir_builder_destroy(emitter.builder);
+    bd_vec_deinit(&emitter.ints);
+    bd_vec_deinit(&emitter.buffers);
+    bd_vec_deinit(&emitter.scalars);
+    bd_vec_deinit(&emitter.faults);
+    return err;
+}

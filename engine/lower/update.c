@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Roots that write a part of a buffer: assignments to slices, scatters, pieces of a concatenation. */
+#include "engine/lower/region.h"
+#include "proto/base/assert.h"
+
+static uint32_t want_all(bd_region *region, bd_node node, bd_position *out_at)
+{
+    const bd_graph_node *wanted = bd_graph_at(region->graph, node);
+    *out_at = bd_region_span(region, wanted->dims, wanted->rank);
+    region->live[region->live_count++] = out_at;
+    uint32_t value = bd_region_want(region, node, out_at, BD_DOMAIN_MAIN, 0);
+    region->live_count--;
+    return value;
+}
+
+static bool add_root(bd_region *region, bd_region_root root, const bd_position *place)
+{
+    const bd_graph_node *target = bd_graph_at(region->graph, root.target);
+    if (!bd_position_linear(region->ints, place, target->dims, &root.address))
+        return false;
+    *bd_vec_push(&region->roots) = root;
+    return true;
+}
+
+bool bd_region_copy_base(bd_region *region, bd_node node)
+{
+    const bd_graph_node *update = bd_graph_at(region->graph, node);
+    bd_position at;
+    uint32_t value = want_all(region, update->inputs[0], &at);
+    return add_root(region, (bd_region_root){.value = value, .target = node, .copies = 1}, &at);
+}
+
+bool bd_region_store_update(bd_region *region, bd_node node)
+{
+    const bd_graph_node *update = bd_graph_at(region->graph, node);
+    const bd_graph_node *written = bd_graph_at(region->graph, update->inputs[1]);
+    bd_position at;
+    uint32_t value = want_all(region, update->inputs[1], &at);
+    /* The places are those that a slice with these attributes would show. */
+    bd_graph_node slice = *update;
+    slice.dims = written->dims;
+    bd_position place;
+    return bd_slice_place(region, &slice, update, &at, &place) &&
+           add_root(region, (bd_region_root){.value = value, .target = node}, &place);
+}
+
+bool bd_region_store_scatter(bd_region *region, bd_node node)
+{
+    const bd_graph_node *scatter = bd_graph_at(region->graph, node);
+    const bd_graph_node *source = bd_graph_at(region->graph, scatter->inputs[2]);
+    uint32_t dim = (uint32_t)scatter->attrs[0].value;
+    bd_position at = bd_region_span(region, source->dims, source->rank);
+    bd_affine along;
+    region->live[region->live_count++] = &at;
+    bool told = bd_region_take(region, &at, source->dims, dim, dim + 1, &along);
+    uint32_t value = bd_region_want(region, scatter->inputs[2], &at, BD_DOMAIN_MAIN, 0);
+    region->live_count--;
+    /* The places are those that a gather with this index would read. */
+    bd_graph_node gather = *scatter;
+    gather.dims = source->dims;
+    bd_position place;
+    if (!told || !bd_gather_place(region, &gather, scatter, &at, &place))
+        return false;
+    /* Equal indices collide along the dim only, so that rows are independent. */
+    region->live[region->live_count++] = &place;
+    told = bd_region_take(region, &at, source->dims, dim, dim + 1, &along);
+    region->live_count--;
+    BD_ASSERT(told);
+    for (uint32_t i = 0; i < along.count; i++)
+        region->roles[along.terms[i].axis] = BD_KIR_SERIAL;
+    bd_region_root root = {
+        .value = value, .target = node, .mode = (uint8_t)bd_lower_code(scatter)};
+    return add_root(region, root, &place);
+}
+
+bool bd_region_store_piece(bd_region *region, bd_node node, uint32_t operand)
+{
+    const bd_graph_node *concat = bd_graph_at(region->graph, node);
+    const bd_graph_node *piece = bd_graph_at(region->graph, concat->inputs[operand]);
+    uint32_t dim = (uint32_t)concat->attrs[0].value;
+    bd_ints *ints = region->ints;
+    bd_int offset = BD_INT_0;
+    for (uint32_t i = 0; i < operand; i++) {
+        const bd_graph_node *before = bd_graph_at(region->graph, concat->inputs[i]);
+        offset = bd_int_add(ints, offset, before->dims[dim]);
+    }
+    bd_position at;
+    uint32_t value = want_all(region, concat->inputs[operand], &at);
+    bd_run runs[3];
+    bd_position place = {0, runs};
+    const uint32_t begins[4] = {0, dim, dim + 1, piece->rank};
+    region->live[region->live_count++] = &at;
+    region->live[region->live_count++] = &place;
+    bool told = true;
+    for (uint32_t i = 0; i < 3 && told; i++) {
+        bd_affine index;
+        if (begins[i] == begins[i + 1])
+            continue;
+        told = bd_region_take(region, &at, piece->dims, begins[i], begins[i + 1], &index);
+        if (i == 1)
+            index.offset = bd_int_find(ints, bd_int_add(ints, index.offset, offset));
+        runs[place.run_count++] = (bd_run){begins[i + 1] - begins[i], index};
+    }
+    region->live_count -= 2;
+    return told && add_root(region, (bd_region_root){.value = value, .target = node}, &place);
+}

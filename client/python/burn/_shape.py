@@ -385,10 +385,17 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return _ops.take(input, index if index.dim() else reshape(index, 1), dim)
 
 
+def _cut(src: Tensor, index: Tensor) -> Tensor:
+    """The corner of src that index covers."""
+    if tuple(src.shape) == tuple(index.shape) or src.dim() != index.dim():
+        return src
+    return src[tuple(slice(0, n) for n in index.shape)]
+
+
 @method
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """input with src added at the places that index names along dim; repeated places add up."""
-    return _ops.scatter_add(input, index, src, dim)
+    return _ops.scatter_add(input, index, _cut(src, index), dim)
 
 
 @method
@@ -398,10 +405,10 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if not isinstance(src, Tensor):
         src = _core.full(tuple(index.shape), src, input.dtype)
     if reduce == "add":
-        return _ops.scatter_add(input, index, src, dim)
+        return _ops.scatter_add(input, index, _cut(src, index), dim)
     if reduce is not None:
         raise RuntimeError(f"scatter(): reduce is None or 'add', not {reduce!r}")
-    return _ops.scatter(input, index, src, dim)
+    return _ops.scatter(input, index, _cut(src, index), dim)
 
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:

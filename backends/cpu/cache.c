@@ -152,7 +152,7 @@ static int open_folder(const char *path, const char **out_problem)
     return -1;
 }
 
-bd_cache *bd_cache_open(const char *path, uint64_t bytes_max, const bd_target *target)
+bd_cache *bd_object_cache_open(const char *path, uint64_t bytes_max, const bd_target *target)
 {
     const char *problem;
     int folder = open_folder(path, &problem);
@@ -170,7 +170,7 @@ bd_cache *bd_cache_open(const char *path, uint64_t bytes_max, const bd_target *t
     return cache;
 }
 
-void bd_cache_close(bd_cache *cache)
+void bd_object_cache_close(bd_cache *cache)
 {
     if (!cache)
         return;
@@ -238,7 +238,7 @@ static uint8_t *checked_object(const bd_cache *cache, const uint8_t *bytes, size
     return object;
 }
 
-uint8_t *bd_cache_get(bd_cache *cache, const uint8_t *key, size_t key_bytes, size_t *out_size)
+uint8_t *bd_object_cache_get(bd_cache *cache, const uint8_t *key, size_t key_bytes, size_t *out_size)
 {
     char name[NAME_BYTES];
     name_of(cache, key, key_bytes, name);
@@ -320,7 +320,7 @@ static bool write_file(bd_cache *cache, const char *name, const void *bytes, siz
     return false;
 }
 
-void bd_cache_put(bd_cache *cache, const uint8_t *key, size_t key_bytes, const uint8_t *object,
+void bd_object_cache_put(bd_cache *cache, const uint8_t *key, size_t key_bytes, const uint8_t *object,
                   size_t size)
 {
     struct file_header header = {.magic = {'b', 'u', 'r', 'n', 'o', 'b', 'j', '1'},

@@ -45,7 +45,7 @@ static void cpu_close(bd_device *device)
     bd_pool_destroy(device->pool);
     for (int i = 0; i < device->idle_count; i++)
         bd_compiler_destroy(device->idle[i]);
-    bd_cache_close(device->cache);
+    bd_object_cache_close(device->cache);
     bd_code_arena_destroy(device->code);
     pthread_mutex_destroy(&device->lock);
     bd_free(device);
@@ -68,7 +68,7 @@ static bd_error *cpu_open(const bd_device_options *options, bd_device **out)
     }
     if (options->cache_path)
         device->cache =
-            bd_cache_open(options->cache_path, options->cache_bytes_max, &device->target);
+            bd_object_cache_open(options->cache_path, options->cache_bytes_max, &device->target);
     *out = device;
     return NULL;
 }
@@ -221,7 +221,7 @@ static void from_cache(bd_device *device, const bd_kir *program, const uint8_t *
                        size_t key_bytes, bd_kernel **out)
 {
     size_t size = 0;
-    uint8_t *object = bd_cache_get(device->cache, key, key_bytes, &size);
+    uint8_t *object = bd_object_cache_get(device->cache, key, key_bytes, &size);
     if (!object)
         return;
     bd_error *err = load_kernel(device, program, object, size, out);
@@ -249,7 +249,7 @@ static bd_error *compile_fresh(bd_device *device, const bd_kir *program, const u
     BD_TRY(make_object(device, program, &object, &size));
     bd_error *err = load_kernel(device, program, object, size, out);
     if (!err && device->cache)
-        bd_cache_put(device->cache, key, key_bytes, object, size);
+        bd_object_cache_put(device->cache, key, key_bytes, object, size);
     bd_free(object);
     return err;
 }

@@ -60,4 +60,4 @@ bd_kir_value bd_emitted(const bd_emitter *emitter, uint32_t value);
 void bd_emit_store(bd_emitter *emitter, const bd_region_root *root);
 void bd_emit_reduce(bd_emitter *emitter, uint32_t value);
 bd_kir_value bd_emit_cast(bd_emitter *emitter, bd_kir_value value, burn_dtype dtype);
-bd_kir_int bd_emit_int(bd_emitter *emitter, bd_int integer);
+bd_kir_int bd_emit_integer(bd_emitter *emitter, bd_int integer);

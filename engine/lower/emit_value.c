@@ -19,7 +19,7 @@ static bd_kir_int int_of(bd_emitter *emitter, bd_int integer)
     return bd_kir_arg(bd_kir_add_int(emitter->builder));
 }
 
-bd_kir_int bd_emit_int(bd_emitter *emitter, bd_int integer)
+bd_kir_int bd_emit_integer(bd_emitter *emitter, bd_int integer)
 {
     return int_of(emitter, integer);
 }

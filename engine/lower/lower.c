@@ -154,7 +154,7 @@ static void add_axes(bd_emitter *emitter)
             uint8_t axis = region->order[place];
             if (region->roles[axis] != role)
                 continue;
-            bd_kir_int extent = bd_emit_int(emitter, region->extents[axis]);
+            bd_kir_int extent = bd_emit_integer(emitter, region->extents[axis]);
             emitter->axis_of[axis] = (uint8_t)count++;
             bd_kir_add_axis(emitter->builder, (bd_kir_role)role, extent);
         }

@@ -254,7 +254,8 @@ bd_node bd_import_producer(bd_graph *graph, uint32_t external)
         return graph->origins.items[external].producer;
     learn_slots(graph);
     const bd_graph_origin origin = graph->origins.items[external];
-    const history_source source = graph->import->sources.items[source_of(graph, external)];
+    uint32_t number = source_of(graph, external);
+    const history_source source = graph->import->sources.items[number];
     const bd_graph_node *there = bd_graph_at(graph_of(&source), origin.history_node);
     if (bd_graph_is_consumed(graph_of(&source), origin.history_node)) {
         bd_graph_fail(graph, BD_ERROR(INVALID, "grad: the history was used up by an earlier backward pass; "

@@ -346,6 +346,29 @@ static bool needs_history(const bd_plan *plan)
     return false;
 }
 
+/* How a kept external was made: its own history, or, for what an older plan kept of its inside, that plan's. */
+static void keep_origin(const bd_trace *trace, const bd_graph_external *external, bd_history_saved *saved)
+{
+    const bd_trace_external *slot = &trace->externals[external->slot];
+    bd_history *history = slot->history;
+    uint32_t node = slot->history_node;
+    saved->tensor = slot->tensor;
+    for (uint32_t i = 0; i < external->step_count; i++) {
+        const bd_history_saved *older = &history->saved[external->steps[i]];
+        uint32_t inner = history->plan->saved[external->steps[i]].node;
+        const bd_graph_node *at = bd_graph_at(history->plan->graph, inner);
+        saved->tensor = older->tensor;
+        if (older->history || at->kind != BD_NODE_OP || !at->tracked) {
+            history = older->history;
+            node = older->history_node;
+        } else {
+            node = inner;
+        }
+    }
+    saved->history = bd_history_retain(history);
+    saved->history_node = node;
+}
+
 static void keep_saved(bd_run *run, const bd_binding *binding, const bd_plan_output *output,
                        bd_history_saved *saved)
 {
@@ -365,11 +388,7 @@ static void keep_saved(bd_run *run, const bd_binding *binding, const bd_plan_out
             uint32_t count = 0;
             const bd_graph_external *external =
                 &bd_graph_externals(known->plan->graph, &count)[number];
-            const bd_history_saved *older = saved_at(binding->trace, external);
-            const bd_trace_external *slot = &binding->trace->externals[external->slot];
-            saved->tensor = older ? older->tensor : slot->tensor;
-            saved->history = bd_history_retain(older ? older->history : slot->history);
-            saved->history_node = older ? older->history_node : slot->history_node;
+            keep_origin(binding->trace, external, saved);
         }
     }
     if (!saved->tensor)

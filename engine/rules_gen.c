@@ -1324,9 +1324,9 @@ static void gradient_hardswish(const bd_rule_call *call, bd_node *out)
     out[0] = BD_NODE_NONE;
     if (call->wanted[0]) {
         bd_node n1 = bd_rule_whole(graph, -3);
-        bd_node n2 = bd_build(graph, BURN_OP_LT, (bd_node[]){call->inputs[0], n1}, 2, NULL);
+        bd_node n2 = bd_build(graph, BURN_OP_LE, (bd_node[]){call->inputs[0], n1}, 2, NULL);
         bd_node n3 = bd_rule_whole(graph, 3);
-        bd_node n4 = bd_build(graph, BURN_OP_LE, (bd_node[]){call->inputs[0], n3}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_LT, (bd_node[]){call->inputs[0], n3}, 2, NULL);
         bd_node n5 = bd_rule_whole(graph, 3);
         bd_node n6 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[0], n5}, 2, NULL);
         bd_node n7 = bd_rule_number(graph, 0.5);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Device memory: limits, accounts, order of reuse, trimming, threads. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/backend.h"
+#include "engine/memory.h"
+
+static const bd_driver *driver;
+static bd_device *device;
+
+static void setup(void)
+{
+    driver = bd_driver_find("ref");
+    ck_assert_ptr_null(driver->open(&(bd_device_options){0}, &device));
+}
+
+static void teardown(void)
+{
+    driver->ops->close(device);
+}
+
+static bd_memory *create(uint64_t bytes_max, uint64_t session_bytes_max)
+{
+    bd_memory *memory = bd_memory_create(driver->ops, device, bytes_max, session_bytes_max);
+    bd_memory_open(memory, 1);
+    return memory;
+}
+
+static bd_buffer *alloc(bd_memory *memory, size_t size_bytes, bd_memory_user user)
+{
+    bd_buffer *buffer = NULL;
+    ck_assert_ptr_null(bd_memory_alloc_for(memory, 1, size_bytes, user, &buffer));
+    return buffer;
+}
+
+START_TEST(buffers_are_aligned_and_apart)
+{
+    bd_memory *memory = create(0, 0);
+    enum { COUNT = 200 };
+    bd_buffer *buffers[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        buffers[i] = alloc(memory, (size_t)i * 97, BD_MEMORY_HOST);
+        ck_assert_uint_eq((uintptr_t)bd_buffer_bytes(buffers[i]) % 64, 0);
+        memset(bd_buffer_bytes(buffers[i]), i, (size_t)i * 97);
+    }
+    uint64_t used, pool, tensors;
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    ck_assert_uint_eq(used, 97u * COUNT * (COUNT - 1) / 2);
+    ck_assert_uint_ge(pool, used);
+    for (int i = 0; i < COUNT; i++) {
+        const unsigned char *bytes = bd_buffer_bytes(buffers[i]);
+        for (int k = 0; k < i * 97; k++)
+            ck_assert_int_eq(bytes[k], i);
+        bd_buffer_release(buffers[i]);
+    }
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    ck_assert_uint_eq(used, 0);
+    ck_assert_uint_gt(pool, 0);
+    bd_memory_trim(memory);
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    ck_assert_uint_eq(pool, 0);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(limits_name_both_numbers)
+{
+    bd_memory *memory = create(10000, 1000);
+    bd_buffer *held = alloc(memory, 900, BD_MEMORY_HOST);
+    bd_buffer *buffer = NULL;
+    bd_error *error = bd_memory_alloc_for(memory, 1, 200, BD_MEMORY_HOST, &buffer);
+    ck_assert_int_eq(bd_error_code(error), BD_CODE_LIMIT);
+    ck_assert_str_eq(bd_error_text(error),
+                     "memory limit of the session: 200 bytes wanted, 900 of 1000 in use");
+    bd_error_free(error);
+    ck_assert_ptr_null(buffer);
+    bd_memory_open(memory, 2);
+    bd_buffer *others[9];
+    for (int i = 0; i < 9; i++) {
+        bd_memory_open(memory, (uint64_t)i + 3);
+        ck_assert_ptr_null(bd_memory_alloc_for(memory, (uint64_t)i + 3, 1000, BD_MEMORY_HOST, &others[i]));
+    }
+    error = bd_memory_alloc_for(memory, 2, 101, BD_MEMORY_HOST, &buffer);
+    ck_assert_int_eq(bd_error_code(error), BD_CODE_NO_MEMORY);
+    ck_assert_str_eq(bd_error_text(error),
+                     "memory limit of the device: 101 bytes wanted, 9900 of 10000 in use");
+    bd_error_free(error);
+    error = bd_memory_alloc_for(memory, 99, 1, BD_MEMORY_HOST, &buffer);
+    ck_assert_int_eq(bd_error_code(error), BD_CODE_NOT_FOUND);
+    bd_error_free(error);
+    error = bd_memory_alloc_for(memory, 2, SIZE_MAX - 5, BD_MEMORY_HOST, &buffer);
+    ck_assert_int_eq(bd_error_code(error), BD_CODE_LIMIT);
+    bd_error_free(error);
+    bd_buffer_release(held);
+    for (int i = 0; i < 9; i++)
+        bd_buffer_release(others[i]);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(the_host_waits_for_submissions)
+{
+    bd_memory *memory = create(0, 0);
+    bd_buffer *first = alloc(memory, 4 << 20, BD_MEMORY_SUBMISSIONS);
+    void *place = bd_buffer_bytes(first);
+    bd_memory_set_submitted(memory, 7);
+    bd_buffer_release(first);
+    bd_buffer *host = alloc(memory, 4 << 20, BD_MEMORY_HOST);
+    ck_assert_ptr_ne(bd_buffer_bytes(host), place); /* submission 7 may still use it */
+    bd_buffer *later = alloc(memory, 4 << 20, BD_MEMORY_SUBMISSIONS);
+    ck_assert_ptr_eq(bd_buffer_bytes(later), place);
+    bd_buffer_release(later);
+    bd_memory_set_completed(memory, 7);
+    bd_buffer *free_now = alloc(memory, 4 << 20, BD_MEMORY_HOST);
+    ck_assert_ptr_eq(bd_buffer_bytes(free_now), place);
+    bd_buffer_release(free_now);
+    bd_buffer_release(host);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(equal_sizes_do_not_grow_the_pool)
+{
+    bd_memory *memory = create(0, 0);
+    bd_buffer_release(alloc(memory, 401408, BD_MEMORY_SUBMISSIONS));
+    uint64_t used, pool, after, tensors;
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    for (int i = 0; i < 10000; i++) {
+        bd_buffer *a = alloc(memory, 401408, BD_MEMORY_SUBMISSIONS);
+        bd_buffer *b = alloc(memory, (size_t)(i * 7919 % 100000), BD_MEMORY_SUBMISSIONS);
+        bd_buffer_release(a);
+        bd_buffer_release(b);
+    }
+    bd_memory_gauges(memory, &used, &after, &tensors);
+    ck_assert_uint_eq(after, pool);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(closed_sessions_keep_what_is_held)
+{
+    bd_memory *memory = create(0, 0);
+    bd_buffer *buffer = alloc(memory, 100, BD_MEMORY_HOST);
+    bd_memory_close(memory, 1);
+    ck_assert_ptr_null(bd_memory_account(memory, 1));
+    memset(bd_buffer_bytes(buffer), 1, 100);
+    ck_assert(!bd_memory_destroy(memory));
+    bd_buffer_release(buffer);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+static void *churn(void *user)
+{
+    bd_memory *memory = user;
+    unsigned seed = 7;
+    bd_buffer *held[16] = {0};
+    for (int i = 0; i < 20000; i++) {
+        int k = rand_r(&seed) % 16;
+        bd_buffer_release(held[k]);
+        held[k] = NULL;
+        size_t size = (size_t)(rand_r(&seed) % 300000);
+        bd_error *error = bd_memory_alloc_for(memory, 1, size,
+                                              k % 2 ? BD_MEMORY_HOST : BD_MEMORY_SUBMISSIONS, &held[k]);
+        if (error)
+            bd_error_free(error);
+        else if (size)
+            *(char *)bd_buffer_bytes(held[k]) = (char)k;
+    }
+    for (int k = 0; k < 16; k++)
+        bd_buffer_release(held[k]);
+    return NULL;
+}
+
+START_TEST(threads_share_the_pool)
+{
+    bd_memory *memory = create(0, 3 << 20);
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, churn, memory);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tests = tcase_create("memory");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, buffers_are_aligned_and_apart);
+    tcase_add_test(tests, limits_name_both_numbers);
+    tcase_add_test(tests, the_host_waits_for_submissions);
+    tcase_add_test(tests, equal_sizes_do_not_grow_the_pool);
+    tcase_add_test(tests, closed_sessions_keep_what_is_held);
+    tcase_add_test(tests, threads_share_the_pool);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -60,6 +60,8 @@ static bool is_number(const bd_graph *graph, bd_node node, double value)
     return !signbit(value) && (double)leaf->constant_i == value;
 }
 
+static bd_node rewrite(bd_graph *graph, bd_node at, bool single_use);
+
 /* ---- folding of constants ---------------------------------------------------------------------- */
 
 static bool fold_float(burn_op op, double a, double b, double *out)
@@ -219,10 +221,40 @@ static bool is_identity(const int64_t *order, uint32_t count)
     return true;
 }
 
-static bd_node permute(bd_graph *graph, const bd_graph_node *node)
+static bool swaps_last(const int64_t *order, uint32_t count)
+{
+    return count >= 2 && is_identity(order, count - 2) && order[count - 2] == count - 1 && order[count - 1] == count - 2;
+}
+
+static bd_node swap_last(bd_graph *graph, bd_node node)
+{
+    int64_t order[BURN_RANK_MAX];
+    uint32_t rank = bd_graph_at(graph, node)->rank;
+    for (uint32_t i = 0; i < rank; i++)
+        order[i] = i + 2 < rank ? i : 2 * (int64_t)rank - 3 - i;
+    bd_attr_value attrs = {.values = order, .count = rank};
+    bd_node swapped = bd_build(graph, BURN_OP_PERMUTE, &node, 1, &attrs);
+    bd_node simpler = graph->error ? BD_NODE_NONE : rewrite(graph, swapped, false);
+    return simpler != BD_NODE_NONE ? simpler : swapped;
+}
+
+/* (a b)^T = b^T a^T: the transposes move to the operands, where they cost nothing. */
+static bd_node transposed_product(bd_graph *graph, const bd_graph_node *node, const bd_graph_node *product)
+{
+    bd_node operands[2] = {swap_last(graph, product->inputs[1]), swap_last(graph, product->inputs[0])};
+    bd_graph_node made = *product;
+    made.inputs = operands;
+    made.dims = node->dims;
+    return graph->error ? BD_NODE_NONE : bd_graph_append(graph, &made);
+}
+
+static bd_node permute(bd_graph *graph, const bd_graph_node *node, bool single_use)
 {
     const bd_attr_value *order = attr(node, "dims");
     const bd_graph_node *inner = op_input(graph, node, 0, BURN_OP_PERMUTE);
+    const bd_graph_node *product = op_input(graph, node, 0, BURN_OP_DOT);
+    if (product && single_use && swaps_last(order->values, order->count))
+        return transposed_product(graph, node, product);
     if (is_identity(order->values, order->count))
         return node->inputs[0];
     if (!inner)
@@ -292,7 +324,8 @@ static bd_node reduce(bd_graph *graph, const bd_graph_node *node)
     return bd_build_reshape(graph, node->inputs[0], node->dims, node->rank);
 }
 
-static bd_node rewrite(bd_graph *graph, bd_node at)
+/* An equal node that is simpler, or NONE. single_use: nobody else reads input 0. */
+static bd_node rewrite(bd_graph *graph, bd_node at, bool single_use)
 {
     const bd_graph_node *node = bd_graph_at(graph, at);
     if (node->kind != BD_NODE_OP)
@@ -310,7 +343,7 @@ static bd_node rewrite(bd_graph *graph, bd_node at)
     case BURN_OP_CAST:
         return cast(graph, node);
     case BURN_OP_PERMUTE:
-        return permute(graph, node);
+        return permute(graph, node, single_use);
     case BURN_OP_RESHAPE:
     case BURN_OP_EXPAND:
         return resize(graph, node);
@@ -348,18 +381,33 @@ static bd_node rewrite(bd_graph *graph, bd_node at)
     return out;
 }
 
+/* By node: how many nodes and roots read it. */
+static uint32_t *count_uses(const bd_graph *graph, const bd_node_list *order, const bd_node *roots, uint32_t root_count)
+{
+    uint32_t *uses = bd_alloc_zeroed(sizeof *uses * graph->nodes.count);
+    for (size_t i = 0; i < order->count; i++) {
+        const bd_graph_node *node = bd_graph_at(graph, order->items[i]);
+        for (uint32_t j = 0; j < node->input_count; j++)
+            uses[node->inputs[j]]++;
+    }
+    for (uint32_t i = 0; i < root_count; i++)
+        uses[roots[i]]++;
+    return uses;
+}
+
 bd_error *bd_graph_simplify(bd_graph *graph, bd_node *roots, uint32_t root_count)
 {
     bd_node_list order = {0};
     bd_graph_order(graph, roots, root_count, &order);
     bd_node *replaced = bd_alloc_zeroed(sizeof *replaced * graph->nodes.count);
+    uint32_t *uses = count_uses(graph, &order, roots, root_count);
     for (size_t i = 0; i < order.count && !graph->error; i++) {
         bd_node at = order.items[i];
         const bd_graph_node *node = bd_graph_at(graph, at);
         graph->record = node->record;
         bd_node now = node->kind == BD_NODE_OP ? bd_graph_rebuild(graph, node, replaced) : at;
         for (int step = 0; step < 8; step++) {
-            bd_node next = rewrite(graph, now);
+            bd_node next = rewrite(graph, now, node->input_count && uses[node->inputs[0]] == 1);
             if (next == BD_NODE_NONE || next == now)
                 break;
             now = next;
@@ -369,6 +417,7 @@ bd_error *bd_graph_simplify(bd_graph *graph, bd_node *roots, uint32_t root_count
     for (uint32_t i = 0; i < root_count && !graph->error; i++)
         if (roots[i] != BD_NODE_NONE)
             roots[i] = replaced[roots[i]];
+    bd_free(uses);
     bd_free(replaced);
     bd_vec_deinit(&order);
     return bd_graph_take_error(graph);

@@ -218,18 +218,6 @@ bool bd_affine_split(bd_ints *ints, bd_affine *a, uint8_t axis, bd_int inner_ext
 
 /* ---- positions ---- */
 
-bool bd_position_equal(const bd_ints *ints, const bd_position *a, const bd_position *b)
-{
-    if (a->run_count != b->run_count)
-        return false;
-    for (uint32_t i = 0; i < a->run_count; i++) {
-        if (a->runs[i].dim_count != b->runs[i].dim_count ||
-            !bd_affine_equal(ints, &a->runs[i].index, &b->runs[i].index))
-            return false;
-    }
-    return true;
-}
-
 uint32_t bd_position_axes(const bd_position *position)
 {
     uint32_t axes = 0;

@@ -63,7 +63,6 @@ bool bd_affine_split(bd_ints *ints, bd_affine *a, uint8_t axis, bd_int inner_ext
                      uint8_t inner);
 
 /* ---- positions ---- */
-bool bd_position_equal(const bd_ints *ints, const bd_position *a, const bd_position *b);
 uint32_t bd_position_axes(const bd_position *position);
 bool bd_position_has_virtual(const bd_position *position);
 /* The row-major number of the element in a contiguous buffer of these dims. */

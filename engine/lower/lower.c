@@ -9,19 +9,13 @@
 
 /* ---- addresses ---- */
 
-static bd_error *set_addresses(bd_region *region)
+static void set_addresses(bd_region *region)
 {
     for (size_t i = 0; i < region->values.count; i++) {
         bd_region_value *value = &region->values.items[i];
-        if (value->state != BD_VALUE_LOAD)
-            continue;
-        bd_affine address;
-        if (!bd_position_linear(region->ints, &value->position,
-                                bd_graph_at(region->graph, value->node)->dims, &address))
-            BD_FAIL(LIMIT, "an address has more than %d terms", (int)BD_TERMS_MAX);
-        value->index = bd_arena_copy(region->arena, &address, sizeof address);
+        if (value->state == BD_VALUE_LOAD)
+            value->index = value->element;
     }
-    return NULL;
 }
 
 typedef bool (*visit_affine)(bd_region *region, bd_affine *index, const void *user);
@@ -331,7 +325,7 @@ static bool copies_in_place(const bd_region *region)
 static bd_error *run(bd_emitter *emitter, bd_lowered *out)
 {
     bd_region *region = emitter->region;
-    BD_TRY(set_addresses(region));
+    set_addresses(region);
     bd_region_merge_axes(region);
     BD_TRY(bd_schedule(emitter));
     size_t count = region->values.count + 1;

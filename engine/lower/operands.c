@@ -379,8 +379,8 @@ bool bd_region_contract(bd_region *region, uint32_t value)
     int n_axis = lone_axis(region, &n, node->dims[batch_rank + 1]);
     if (m_axis == -2 || n_axis == -2)
         return false;
+    set_roles(region, UINT32_MAX, BD_KIR_BATCH);
     int k_axis = bd_region_add_axis(region, a->dims[batch_rank + 1], BD_KIR_K);
-    set_roles(region, axes, BD_KIR_BATCH);
     if (m_axis >= 0)
         region->roles[m_axis] = BD_KIR_M;
     if (n_axis >= 0)

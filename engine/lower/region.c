@@ -107,6 +107,7 @@ int bd_region_split(bd_region *region, uint8_t axis, bd_int inner_extent)
     for (size_t i = 0; i < region->values.count; i++) {
         bd_region_value *value = &region->values.items[i];
         fits &= split_position(region, &value->position, axis, inner_extent, outer);
+        fits &= bd_affine_split(region->ints, value->element, axis, inner_extent, outer, axis);
         if (value->index)
             fits &= bd_affine_split(region->ints, value->index, axis, inner_extent, outer, axis);
     }
@@ -220,16 +221,20 @@ uint32_t bd_region_want_self(bd_region *region, bd_node node, const bd_position 
         context = 0;
         domain = BD_DOMAIN_MAIN;
     }
+    bd_affine element;
+    bool fits = bd_position_linear(region->ints, position, wanted->dims, &element);
+    BD_ASSERT(fits); /* a function has at most one term an axis and few virtual ones (view.c) */
     for (size_t i = 0; i < region->values.count; i++) {
         const bd_region_value *value = &region->values.items[i];
         if (value->node == node && value->domain == domain && value->context == context &&
-            bd_position_equal(region->ints, &value->position, position))
+            bd_affine_equal(region->ints, value->element, &element))
             return (uint32_t)i;
     }
     uint32_t number = (uint32_t)region->values.count;
     bd_position own = bd_position_copy(region->arena, position);
     bd_region_value *value = bd_vec_push(&region->values);
     *value = (bd_region_value){.node = node, .domain = domain, .context = context, .position = own};
+    value->element = bd_arena_copy(region->arena, &element, sizeof element);
     if (leaf) {
         value->state = BD_VALUE_LEAF;
     } else if (wanted->kind == BD_NODE_EXTERNAL) {
@@ -256,22 +261,16 @@ uint32_t bd_region_want(bd_region *region, bd_node node, const bd_position *posi
 
 void bd_region_store(bd_region *region, uint32_t number, bd_node target)
 {
-    const bd_region_value *value = &region->values.items[number];
-    bd_region_root root = {.value = number, .target = target, .mode = BD_KIR_SET};
-    bool fits = bd_position_linear(region->ints, &value->position,
-                                   bd_graph_at(region->graph, value->node)->dims, &root.address);
-    BD_ASSERT(fits); /* a position that visits each element once has as few terms as axes */
-    *bd_vec_push(&region->roots) = root;
+    *bd_vec_push(&region->roots) = (bd_region_root){
+        .value = number, .target = target, .address = *region->values.items[number].element};
 }
 
 bool bd_region_visits_once(bd_region *region, uint32_t number, uint32_t *out_axes)
 {
     const bd_region_value *value = &region->values.items[number];
     const bd_graph_node *node = bd_graph_at(region->graph, value->node);
-    bd_affine linear;
-    if (value->domain != BD_DOMAIN_MAIN || value->context != 0 ||
-        bd_position_has_virtual(&value->position) ||
-        !bd_position_linear(region->ints, &value->position, node->dims, &linear) ||
+    bd_affine linear = *value->element;
+    if (value->domain != BD_DOMAIN_MAIN || value->context != 0 || bd_affine_has_virtual(&linear) ||
         linear.offset != BD_INT_0)
         return false;
     bd_int reach = BD_INT_1;

@@ -33,10 +33,11 @@ typedef struct bd_region_value {
     uint8_t domain;
     uint32_t context;         /* number of a guard list; 0: always */
     bd_position position;
+    bd_affine *element;       /* the position as one row-major number */
     uint32_t operand_count;
     uint32_t *operands;       /* numbers of values */
     uint32_t *operand_guards; /* PAD, CONCAT: the context under which each operand counts */
-    bd_affine *index;         /* SOURCE: the place that it is computed from; LOAD, when lowered: the address */
+    bd_affine *index;         /* SOURCE: the place that it is computed from; LOAD, when lowered: the element */
 } bd_region_value;
 
 typedef struct bd_region_guard {

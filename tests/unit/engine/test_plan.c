@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plans: what they compute, fused and unfused, for several sizes, and how many launches they take. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_case.h"
+#include "proto/base/alloc.h"
+
+typedef struct text_case {
+    const char *name, *text;
+    uint32_t launches_max; /* of the fused plan */
+} text_case;
+
+static const text_case cases[] = {
+    {"add", "x = f32 A,B; y = f32 A,B; z = add x y; out z", 1},
+    {"broadcast", "x = f32 A,B; y = f32 B; z = f32 A,1; a = add x y; b = mul a z; out b", 1},
+    {"scalars", "x = f32 A; y = mul x 2.5; z = add y 3; out z", 1},
+    {"two outputs", "x = f32 A,B; y = exp x; z = add y 1; out y z", 1},
+    {"gelu chain", "a = f32 A,B; b = f32 A,B; c = f32 A,B; d = f32 A,B; e = f32 A,B; "
+                   "p = mul a b; q = add p c; r = gelu q tanh=1; s = mul r d; t = sub s e; out t", 1},
+    {"transpose", "x = f32 A,B; y = permute x dims=1,0; z = add y 1; out z", 1},
+    {"permuted view alone", "x = f32 A,B,C; y = permute x dims=2,0,1; out y", 1},
+    {"reshape of a result", "x = f32 A,B; y = exp x; z = reshape y shape=B,A; out z", 1},
+    {"reshape and transpose", "x = f32 A,B; y = exp x; z = reshape y shape=B,A; w = permute z dims=1,0; out w", 2},
+    {"sum of all", "x = f32 A,B; y = mul x x; z = sum y; out z", 1},
+    {"sum of rows", "x = f32 A,B; y = sum x dims=1; out y", 1},
+    {"sum of columns", "x = f32 A,B; y = sum x dims=0; out y", 1},
+    {"sum of the middle", "x = f32 A,B,C; y = sum x dims=1 keepdim=1; out y", 1},
+    {"sum of outer dims", "x = f32 A,B,C; y = sum x dims=0,2; out y", 1},
+    {"mean", "x = f32 A,B; y = mean x dims=1; out y", 1},
+    {"var", "x = f32 A,B; y = var x 1 dims=1; out y", 1},
+    {"max and argmax", "x = f32 A,B; y = max x dims=1; z = argmax x dims=1; out y z", 2},
+    {"softmax", "x = f32 A,B; y = softmax x dim=1; out y", 1},
+    {"softmax of dim 0", "x = f32 A,B; y = softmax x dim=0; out y", 1},
+    {"log_softmax", "x = f32 A,B; y = log_softmax x dim=1; out y", 1},
+    {"layer norm", "x = f32 A,B; r = f32 A,B; w = f32 B; b = f32 B; s = add x r; "
+                   "y = layer_norm s w b 0.00001 shape=B; out y", 1},
+    {"matmul", "x = f32 A,B; w = f32 B,C; y = matmul x w; out y", 1},
+    {"matmul bias gelu", "x = f32 A,B; w = f32 B,C; b = f32 C; y = matmul x w; z = add y b; g = gelu z; out g", 1},
+    {"linear", "x = f32 A,B,C; w = f32 D,C; b = f32 D; y = linear x w b; out y", 1},
+    {"batched matmul", "x = f32 A,B,C; w = f32 A,C,D; y = matmul x w; out y", 1},
+    {"broadcast matmul", "x = f32 A,B,C; w = f32 C,D; y = matmul x w; out y", 1},
+    {"matrix by vector", "x = f32 A,B; w = f32 B; y = matmul x w; out y", 1},
+    {"slice", "x = f32 9,7; y = slice x starts=1,2 stops=8,7 steps=2,1; z = exp y; out z", 1},
+    {"flip", "x = f32 A,B; y = flip x dims=1; z = add y x; out z", 1},
+    {"pad", "x = f32 A,B; y = pad x 1.5 low=0,2 high=0,1; out y", 1},
+    {"pad two dims", "x = f32 A,B; y = pad x 1.5 low=1,2 high=3,1; z = exp y; out z", 1},
+    {"concat", "x = f32 A,B; y = f32 C,B; z = concat x y dim=0; out z", 2},
+    {"concat used", "x = f32 A,B; y = f32 A,C; e = exp x; z = concat e y dim=1; w = mul z 2.0; out w", 1},
+    {"gather", "x = f32 7,B; i = i64 5,B 0 7; y = gather x i dim=0; out y", 1},
+    {"embedding", "w = f32 11,B; i = i64 A,C 0 11; y = embedding w i; out y", 1},
+    {"scatter_add", "x = f32 7,B; i = i64 9,B 0 7; s = f32 9,B; y = scatter_add x i s dim=0; out y", 2},
+    {"one_hot", "i = i64 A 0 5; y = one_hot i classes=5; out y", 1},
+    {"arange", "y = arange 1.5 0.25 count=A dtype=float32; out y", 1},
+    {"eye", "y = eye rows=A columns=B dtype=float32; out y", 1},
+    {"cross entropy", "x = f32 A,B; t = i64 A 0 B; l = cross_entropy x t - -; out l", 2},
+    {"cross entropy with gradient", "x = f32 A,B; t = i64 A 0 B; l = cross_entropy x t - -; g = grad l x; out l g", 4},
+    {"mlp", "x = f32 A,B; w1 = f32 C,B; b1 = f32 C; w2 = f32 D,C; b2 = f32 D; t = i64 A 0 D; "
+            "h = linear x w1 b1; r = relu h; o = linear r w2 b2; l = cross_entropy o t - -; "
+            "gw1, gb1, gw2, gb2 = grad l w1 b1 w2 b2; out l gw1 gb1 gw2 gb2", 10},
+    {"sgd", "p = f32 A,B; g = f32 A,B; q = sgd_step p g 0.1 -; die p; out q", 1},
+    {"adam", "p = f32 A,B; g = f32 A,B; m = f32 A,B; v = f32 A,B 0.1 1; "
+             "q, n, u = adam_step p g m v - 0.01 0.9 0.999 0.00000001 - 3; die p m v; out q n u", 1},
+    {"layer norm gradient", "x = f32 A,B; w = f32 B; b = f32 B; y = layer_norm x w b 0.00001 shape=B; z = mul y y; "
+                            "l = sum z; gx, gw, gb = grad l x w b; out l gx gw gb", 4},
+    {"whole dot epilogue", "x = f32 A,B; w = f32 B,C; r = f32 A,C; y = matmul x w; z = add y r; "
+                           "e = relu z; out z e", 1},
+};
+
+static const int64_t sizes[][4] = {{3, 5, 7, 4}, {1, 1, 1, 1}, {17, 33, 19, 23}, {2, 64, 3, 5}};
+
+static void run_case(const text_case *chosen, const int64_t *dims, bool fusion)
+{
+    char what[256];
+    plan_case arrival;
+    plan_case_init(&arrival, chosen->text, dims);
+    bd_trace trace;
+    test_trace_view(&arrival.trace, &trace);
+    bd_plan_options options = {.fusion = fusion};
+    bd_plan *plan;
+    bd_error *err = bd_plan_build(&trace, &options, &plan);
+    ck_assert_msg(!err, "%s: %s", chosen->name, bd_error_text(err));
+    snprintf(what, sizeof what, "%s%s (%d, %d, %d, %d)", chosen->name, fusion ? "" : " unfused",
+             (int)dims[0], (int)dims[1], (int)dims[2], (int)dims[3]);
+    if (getenv("PRINT_PLANS")) {
+        char *text = bd_plan_print(plan);
+        printf("==== %s: %u launches\n%s\n", what, plan->launch_count, text);
+        fflush(stdout);
+        bd_free(text);
+    }
+    plan_values expected, got;
+    plan_evaluate(&arrival, &expected);
+    plan_run(plan, &arrival, "ref", &got);
+    plan_compare(what, &got, &expected, 2e-5);
+    if (fusion)
+        ck_assert_msg(plan->launch_count <= chosen->launches_max, "%s: %u launches", what,
+                      plan->launch_count);
+    plan_values_deinit(&expected);
+    plan_values_deinit(&got);
+    bd_plan_release(plan);
+    plan_case_deinit(&arrival);
+}
+
+START_TEST(each_case)
+{
+    const char *only = getenv("PLAN_CASE");
+    if (only && strcmp(only, cases[_i].name) != 0)
+        return;
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        run_case(&cases[_i], sizes[s], true);
+        run_case(&cases[_i], sizes[s], false);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plan");
+    TCase *all = tcase_create("cases");
+    tcase_add_loop_test(all, each_case, 0, (int)(sizeof cases / sizeof cases[0]));
+    suite_add_tcase(suite, all);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

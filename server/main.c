@@ -77,6 +77,10 @@ static int obey(const bd_options *options, bd_config *config)
         error = check_addresses(config);
     if (error)
         return complain(error, options->command == BD_COMMAND_CHECK_CONFIG ? EXIT_FAILED : EXIT_CONFIG);
+    if (options->embedded_fd >= 0 && config->source.log_level == BD_CONFIG_FROM_DEFAULT)
+        error = bd_config_set(config, "log_level", "warn", BD_CONFIG_FROM_DEFAULT); /* the terminal is the client's */
+    if (error)
+        return complain(error, EXIT_CONFIG);
     set_log_level(config);
     if (options->command == BD_COMMAND_CHECK_CONFIG) {
         printf("the configuration is right\n");

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from wire import CODES, Daemon, U8, Wire, eventually, frame
 
 BURND = os.environ.get("BURND", "burnd")
+LONG = bool(os.environ.get("BURN_TEST_LONG"))
 
 
 def run(*flags, **environment):
@@ -161,7 +162,7 @@ def test_many_starts_and_stops_leave_nothing():
     before = set(os.listdir("/dev/shm"))
     with tempfile.TemporaryDirectory() as folder:
         path = folder + "/burnd.sock"
-        for i in range(int(os.environ.get("BURN_TEST_STARTS", "10"))):
+        for i in range(100 if LONG else 10):
             process = subprocess.Popen([BURND, "--listen=unix://" + path, f"--cache-dir={folder}/cache"], stderr=subprocess.DEVNULL)
             assert eventually(lambda: os.path.exists(path), 10)
             if i % 2:
@@ -185,7 +186,7 @@ def test_clients_killed_in_an_upload_leave_nothing():
                  "sock = socket.socket(socket.AF_UNIX); sock.connect(sys.argv[2]); client = Wire(sock)\n"
                  "print('ready', flush=True)\n"
                  "for i in range(1, 10**6): client.put(i, U8, [1 << 20], bytes(1 << 20)); i % 4 or client.sync(i)\n")
-        for i in range(int(os.environ.get("BURN_TEST_KILLS", "20"))):
+        for i in range(1000 if LONG else 20):
             process = subprocess.Popen([sys.executable, "-c", child, os.path.dirname(__file__), daemon.path],
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             assert process.stdout.readline()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""burnctl against a running daemon: tables, JSON, exit codes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import pytest
+
+from wire import Daemon, U8
+
+BURNCTL = os.environ.get("BURNCTL") or str(pathlib.Path(os.environ.get("BURND", "")).parent / "burnctl")
+
+
+@pytest.fixture(scope="module")
+def daemon():
+    with Daemon() as running:
+        yield running
+
+
+def ctl(*arguments, **environment):
+    settings = {key: value for key, value in os.environ.items() if key != "BURN_URL"}
+    return subprocess.run([BURNCTL, *arguments], capture_output=True, text=True, timeout=20, env=dict(settings, **environment))
+
+
+def test_json(daemon):
+    url = "unix://" + daemon.path
+    client = daemon.connect()
+    client.put(1, U8, [1000], bytes(1000))
+    client.sync()
+    ping = json.loads(ctl("--url", url, "-o", "json", "ping", "--count=5").stdout)
+    assert ping["count"] == 5 and 0 < ping["least_seconds"] <= ping["seconds"] <= ping["most_seconds"]
+    stats = json.loads(ctl("--url=" + url, "-o", "json", "stats").stdout)
+    assert stats["sessions"]["open"] == 2 and stats["memory"]["device_bytes"] >= 1000
+    for group, keys in {"kernels": ("compiles", "cache_hits"), "plans": ("analyses", "replays", "launches", "fallbacks"),
+                        "memory": ("device_bytes", "pool_bytes"), "sessions": ("open",)}.items():
+        assert all(isinstance(stats[group][key], int) for key in keys)
+    sessions = json.loads(ctl("-o", "json", "sessions", BURN_URL=url).stdout)
+    assert {session["client"].split()[0] for session in sessions} == {"wire.py", "burn-client"}
+    assert json.loads(ctl("-o", "json", "config", BURN_URL=url).stdout)["listen"] == url
+    assert json.loads(ctl("-o", "json", "devices", BURN_URL=url).stdout)[0]["device"]
+    assert isinstance(json.loads(ctl("-o", "json", "kernels", BURN_URL=url).stdout), list)
+    client.close()
+
+
+def test_tables(daemon):
+    url = "unix://" + daemon.path
+    lines = ctl("--url", url, "sessions").stdout.splitlines()
+    assert lines[0].split()[:2] == ["session", "client"] and len(lines) == 2
+    assert any(line.split() == ["plans.fallbacks", "0"] for line in ctl("--url", url, "stats").stdout.splitlines())
+    assert ctl("--url", url, "ping").returncode == 0
+
+
+def test_exit_codes(tmp_path):
+    assert ctl("--version").stdout.startswith("burnctl ")
+    assert ctl("--help").returncode == 0
+    for wrong in ([], ["nothing"], ["stats", "stats"], ["-o", "xml", "stats"], ["--count", "0", "ping"], ["--url"]):
+        assert ctl(*wrong).returncode == 2, wrong
+    gone = ctl("ping", BURN_URL=f"unix://{tmp_path}/nobody.sock")
+    assert gone.returncode == 69 and "no daemon answers" in gone.stderr
+    nowhere = ctl("ping", XDG_RUNTIME_DIR=str(tmp_path))  # it must not start one of its own
+    assert nowhere.returncode in (0, 69)
+
+
+def test_shutdown():
+    with Daemon() as daemon:
+        assert ctl("--url", "unix://" + daemon.path, "shutdown").returncode == 0
+        assert daemon.process.wait(5) == 0

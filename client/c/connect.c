@@ -119,11 +119,29 @@ static bd_error *split_host(const char *url, const char *rest, char host[256], c
     return NULL;
 }
 
+/* ?device=NAME; other keys are for the transports to come. */
+static void take_query(burn_context *context, const char *url)
+{
+    const char *at = strchr(url, '?');
+    while (at && *at) {
+        at++;
+        size_t size = strcspn(at, "&");
+        if (strncmp(at, "device=", 7) == 0 && size - 7 < sizeof context->device) {
+            snprintf(context->device, sizeof context->device, "%.*s", (int)(size - 7), at + 7);
+            context->options.device = context->device;
+        }
+        at += size;
+    }
+}
+
 static bd_error *connect_url(burn_context *context, const char *url, int timeout_ms)
 {
     snprintf(context->url, sizeof context->url, "%s", url);
+    take_query(context, url);
     if (strncmp(url, "unix://", 7) == 0) {
-        int number = connect_unix(url + 7, timeout_ms, &context->fd);
+        char path[200];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(url + 7, "?"), url + 7);
+        int number = connect_unix(path, timeout_ms, &context->fd);
         return number == 0 ? NULL : failed(url, number);
     }
     if (strncmp(url, "tcp://", 6) == 0) {
@@ -131,7 +149,7 @@ static bd_error *connect_url(burn_context *context, const char *url, int timeout
         BD_TRY(split_host(url, url + 6, host, port));
         return connect_tcp(url, host, port, timeout_ms, &context->fd);
     }
-    if (strcmp(url, "private:") == 0)
+    if (strncmp(url, "private:", 8) == 0)
         return bd_spawn(context);
     BD_FAIL(UNSUPPORTED, "%s: this library connects to unix:///path, tcp://host:port and private:", url);
 }

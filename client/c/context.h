@@ -33,7 +33,7 @@ struct burn_context {
     bd_client *client;
     burn_options options;
     char url[256];
-    char text[1100];
+    char device[64]; /* of the URL */
     uint64_t seed, random_offset;
 };
 

@@ -59,7 +59,7 @@ static bool find_in_path(char path[PATH_BYTES])
 
 static bd_error *find_daemon(char path[PATH_BYTES])
 {
-    static const char *const places[] = {"burnd", "bin/burnd", "../bin/burnd"};
+    static const char *const places[] = {"burnd", "bin/burnd", "../bin/burnd", "../../bin/burnd"};
     const char *named = getenv("BURND");
     if (named && *named) {
         if (!runs(named))

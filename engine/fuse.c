@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "engine/fuse_parts.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
@@ -13,38 +14,11 @@ enum {
     OPERAND_LOADS_MAX = 2,
     SIDE_LOADS_MAX = 2,     /* tensors of full size that an epilogue reads */
     ROOTS_MAX = 12,
-    WEIGHT_MAX = 10000,
 };
-
-/* What computing a node from stored ones takes, a node's element. */
-typedef struct weight {
-    uint16_t flops, loads;
-    uint8_t anchored; /* a reduction, contraction or update of its size lies in it */
-    uint8_t uniform;  /* only scalars lie in it: computed once a kernel */
-} weight;
-
-typedef struct use {
-    uint32_t region, value;
-    uint32_t next; /* + 1; 0 ends */
-} use;
-
-typedef struct fuse_walk {
-    bd_fusion *fusion;
-    bd_graph *graph;
-    bd_ints *ints;
-    bool fuses;
-    weight *weights;    /* by node */
-    uint8_t *stored;    /* by node: must be */
-    uint32_t *use_heads; /* by node, + 1 */
-    BD_VEC(use) uses;
-    uint32_t *seen; /* by region: stamp of the last search */
-    size_t seen_count;
-    uint32_t stamp;
-} fuse_walk;
 
 /* ---- regions and their order ---- */
 
-static bd_region *add_region(fuse_walk *fuser)
+static bd_region *add_region(bd_fuse_walk *fuser)
 {
     bd_fusion *fusion = fuser->fusion;
     bd_region *region =
@@ -54,7 +28,7 @@ static bd_region *add_region(fuse_walk *fuser)
     return region;
 }
 
-static void add_edge(fuse_walk *fuser, uint32_t from, uint32_t to)
+static void add_edge(bd_fuse_walk *fuser, uint32_t from, uint32_t to)
 {
     bd_number_list *list = &fuser->fusion->successors.items[from];
     for (size_t i = 0; i < list->count; i++) {
@@ -66,7 +40,7 @@ static void add_edge(fuse_walk *fuser, uint32_t from, uint32_t to)
 }
 
 /* Whether `to` runs after `from` (or is it). */
-static bool reaches(fuse_walk *fuser, uint32_t from, uint32_t to)
+bool bd_fuse_reaches(bd_fuse_walk *fuser, uint32_t from, uint32_t to)
 {
     bd_fusion *fusion = fuser->fusion;
     size_t count = fusion->regions.count;
@@ -97,52 +71,15 @@ static bool reaches(fuse_walk *fuser, uint32_t from, uint32_t to)
 }
 
 /* Files what a region has come to want. */
-static void file_uses(fuse_walk *fuser, bd_region *region)
+static void file_uses(bd_fuse_walk *fuser, bd_region *region)
 {
     for (size_t i = 0; i < region->opened.count; i++) {
         uint32_t value = region->opened.items[i];
         bd_node node = region->values.items[value].node;
-        *bd_vec_push(&fuser->uses) = (use){region->number, value, fuser->use_heads[node]};
+        *bd_vec_push(&fuser->uses) = (bd_fuse_use){region->number, value, fuser->use_heads[node]};
         fuser->use_heads[node] = (uint32_t)fuser->uses.count;
     }
     bd_vec_clear(&region->opened);
-}
-
-/* ---- what nodes weigh ---- */
-
-static weight weigh(const fuse_walk *fuser, bd_node number)
-{
-    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
-    weight sum = {0};
-    bd_op_class class = bd_class_of(node);
-    if (class == BD_CLASS_LEAF) {
-        sum.loads = node->kind == BD_NODE_EXTERNAL;
-        sum.uniform = node->kind != BD_NODE_EXTERNAL;
-        return sum;
-    }
-    if (class == BD_CLASS_REDUCE || class == BD_CLASS_DOT || class == BD_CLASS_SCATTER ||
-        class == BD_CLASS_UPDATE)
-        return (weight){.loads = 1, .anchored = 1};
-    uint32_t flops = bd_lower_cost(node), loads = 0;
-    sum.uniform = node->input_count > 0;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        const weight *input = &fuser->weights[node->inputs[i]];
-        flops += input->flops;
-        loads += input->loads;
-        sum.anchored |= input->anchored;
-        sum.uniform &= input->uniform;
-    }
-    if (sum.uniform)
-        flops = 0;
-    if (class == BD_CLASS_VIEW && bd_view_kind_of(node) == BD_VIEW_EXPAND) {
-        loads = 0; /* fewer elements, which stay in cache */
-        sum.anchored = 0;
-    }
-    if (class == BD_CLASS_GATHER)
-        flops += 6;
-    sum.flops = (uint16_t)(flops < WEIGHT_MAX ? flops : WEIGHT_MAX);
-    sum.loads = (uint16_t)(loads < WEIGHT_MAX ? loads : WEIGHT_MAX);
-    return sum;
 }
 
 /* ---- computing a node where it is wanted ---- */
@@ -187,7 +124,7 @@ static uint32_t count_side_loads(bd_region *region, uint32_t value, const bd_gra
 }
 
 /* Elements of the reduction whose result a row value is a function of; NONE if there is none. */
-static bd_int reduced_elements(fuse_walk *fuser, bd_node number)
+static bd_int reduced_elements(bd_fuse_walk *fuser, bd_node number)
 {
     enum { SEARCH_MAX = 32 };
     bd_node stack[SEARCH_MAX];
@@ -217,7 +154,7 @@ static bd_int reduced_elements(fuse_walk *fuser, bd_node number)
 }
 
 /* A value of a row tells which axes are to be reduced before the reduction's turn comes. */
-static void claim_rows(fuse_walk *fuser, bd_region *region, uint32_t value)
+static void claim_rows(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
 {
     bd_node node = region->values.items[value].node;
     if (!fuser->weights[node].anchored || bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0)
@@ -228,7 +165,7 @@ static void claim_rows(fuse_walk *fuser, bd_region *region, uint32_t value)
 }
 
 /* Whether computing it here would do the work of one element over and over. */
-static bool repeats(fuse_walk *fuser, bd_region *region, uint32_t value)
+static bool repeats(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
 {
     enum { REPEATED_COST_MAX = 11 };
     bd_node node = region->values.items[value].node;
@@ -241,7 +178,7 @@ static bool repeats(fuse_walk *fuser, bd_region *region, uint32_t value)
            bd_region_has_axes_besides(region, axes);
 }
 
-static bool try_compute(fuse_walk *fuser, bd_region *region, uint32_t value)
+static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, region->values.items[value].node);
     if (!has_room(region, node))
@@ -266,24 +203,24 @@ static bool try_compute(fuse_walk *fuser, bd_region *region, uint32_t value)
     return done;
 }
 
-static bool may_inline(const fuse_walk *fuser, bd_node node, uint32_t use_count, bool as_operand)
+static bool may_inline(const bd_fuse_walk *fuser, bd_node node, uint32_t use_count, bool as_operand)
 {
-    const weight *own = &fuser->weights[node];
+    const bd_fuse_weight *own = &fuser->weights[node];
     if (!is_map_like(bd_class_of(bd_graph_at(fuser->graph, node))))
         return use_count == 1 && !as_operand;
     if (as_operand)
         return use_count == 1 && !own->anchored && own->flops <= OPERAND_FLOPS_MAX &&
-               own->loads <= OPERAND_LOADS_MAX;
+               own->source_count <= OPERAND_LOADS_MAX;
     return use_count == 1 || (!own->anchored && own->flops <= REPEAT_FLOPS_MAX &&
-                              own->loads <= REPEAT_LOADS_MAX);
+                              own->source_count <= REPEAT_LOADS_MAX);
 }
 
 /* ---- storing a node ---- */
 
-static void load_in(fuse_walk *fuser, bd_node node, uint32_t from)
+static void load_in(bd_fuse_walk *fuser, bd_node node, uint32_t from)
 {
     for (uint32_t i = fuser->use_heads[node]; i != 0; i = fuser->uses.items[i - 1].next) {
-        const use *user = &fuser->uses.items[i - 1];
+        const bd_fuse_use *user = &fuser->uses.items[i - 1];
         bd_region_value *value =
             &fuser->fusion->regions.items[user->region]->values.items[user->value];
         if (value->state == BD_VALUE_OPEN) {
@@ -293,7 +230,21 @@ static void load_in(fuse_walk *fuser, bd_node node, uint32_t from)
     }
 }
 
-static bool may_host(fuse_walk *fuser, bd_node node, const use *candidate)
+/* Whether a node is better stored by a region of its own than within a reduction that reads it: there
+ * it can be the epilogue of a contraction, or have its own reductions along the rows. */
+static bool hinders(const bd_fuse_walk *fuser, const bd_region *region, uint32_t value)
+{
+    const bd_fuse_weight *own = &fuser->weights[region->values.items[value].node];
+    const bd_affine *element = region->values.items[value].element;
+    bool along_rows = false;
+    bool has_rows = bd_region_axes_of_role(region, BD_KIR_PARALLEL) != 0;
+    for (uint32_t i = 0; i < element->count; i++)
+        along_rows |= has_rows && element->terms[i].factor == BD_INT_1 &&
+                      region->roles[element->terms[i].axis] == BD_KIR_SERIAL;
+    return own->contracted || (!along_rows && (own->anchored || own->rows));
+}
+
+static bool may_host(bd_fuse_walk *fuser, bd_node node, const bd_fuse_use *candidate)
 {
     bd_region *region = fuser->fusion->regions.items[candidate->region];
     uint32_t axes;
@@ -302,24 +253,26 @@ static bool may_host(fuse_walk *fuser, bd_node node, const use *candidate)
         !bd_region_visits_once(region, candidate->value, &axes))
         return false;
     uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
+    if ((axes & serial) != 0 && hinders(fuser, region, candidate->value))
+        return false;
     if (bd_region_has_axes_besides(region, axes) &&
         ((axes & serial) != 0 || bd_region_has_axes_besides(region, axes | serial)) &&
         bd_class_of(bd_graph_at(fuser->graph, node)) != BD_CLASS_REDUCE)
         return false;
     for (uint32_t i = fuser->use_heads[node]; i != 0; i = fuser->uses.items[i - 1].next) {
-        const use *other = &fuser->uses.items[i - 1];
+        const bd_fuse_use *other = &fuser->uses.items[i - 1];
         if (other->region == candidate->region ? other->value != candidate->value
-                                               : reaches(fuser, other->region, candidate->region))
+                                               : bd_fuse_reaches(fuser, other->region, candidate->region))
             return false;
     }
     return true;
 }
 
 /* Has a region that wants the node compute and store it. False if none may. */
-static bool host(fuse_walk *fuser, bd_node node)
+static bool host(bd_fuse_walk *fuser, bd_node node)
 {
     for (uint32_t i = fuser->use_heads[node]; i != 0; i = fuser->uses.items[i - 1].next) {
-        use candidate = fuser->uses.items[i - 1];
+        bd_fuse_use candidate = fuser->uses.items[i - 1];
         bd_region *region = fuser->fusion->regions.items[candidate.region];
         if (!may_host(fuser, node, &candidate) || !try_compute(fuser, region, candidate.value))
             continue;
@@ -337,7 +290,7 @@ static bd_error *refuse(const bd_graph_node *node)
 }
 
 /* A region with the node as its root; retried with an axis a dim. */
-static bool start_region(fuse_walk *fuser, bd_region *region, bd_node number, bool axis_a_dim)
+static bool start_region(bd_fuse_walk *fuser, bd_region *region, bd_node number, bool axis_a_dim)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, number);
     bd_op_class class = bd_class_of(node);
@@ -368,7 +321,7 @@ static bool start_region(fuse_walk *fuser, bd_region *region, bd_node number, bo
     return true;
 }
 
-static bd_error *store_alone(fuse_walk *fuser, bd_node number)
+static bd_error *store_alone(bd_fuse_walk *fuser, bd_node number)
 {
     for (int attempt = 0; attempt < 2; attempt++) {
         bd_region *region = add_region(fuser);
@@ -385,7 +338,7 @@ static bd_error *store_alone(fuse_walk *fuser, bd_node number)
 }
 
 /* A base that is copied, then stores into it. */
-static bd_error *store_update(fuse_walk *fuser, bd_node number)
+static bd_error *store_update(bd_fuse_walk *fuser, bd_node number)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, number);
     bd_region *copy = add_region(fuser);
@@ -402,7 +355,7 @@ static bd_error *store_update(fuse_walk *fuser, bd_node number)
     return NULL;
 }
 
-static bd_error *store_pieces(fuse_walk *fuser, bd_node number)
+static bd_error *store_pieces(bd_fuse_walk *fuser, bd_node number)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, number);
     uint32_t first = (uint32_t)fuser->fusion->regions.count;
@@ -413,7 +366,7 @@ static bd_error *store_pieces(fuse_walk *fuser, bd_node number)
         file_uses(fuser, piece);
     }
     for (uint32_t i = fuser->use_heads[number]; i != 0; i = fuser->uses.items[i - 1].next) {
-        const use *user = &fuser->uses.items[i - 1];
+        const bd_fuse_use *user = &fuser->uses.items[i - 1];
         for (uint32_t piece = 0; piece < node->input_count; piece++)
             add_edge(fuser, first + piece, user->region);
     }
@@ -421,7 +374,7 @@ static bd_error *store_pieces(fuse_walk *fuser, bd_node number)
     return NULL;
 }
 
-static bd_error *store(fuse_walk *fuser, bd_node number)
+static bd_error *store(bd_fuse_walk *fuser, bd_node number)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, number);
     bd_op_class class = bd_class_of(node);
@@ -438,14 +391,14 @@ static bd_error *store(fuse_walk *fuser, bd_node number)
 
 /* ---- the walk ---- */
 
-static bd_error *place(fuse_walk *fuser, bd_node node)
+static bd_error *place(bd_fuse_walk *fuser, bd_node node)
 {
     uint32_t head = fuser->use_heads[node], use_count = 0;
     if (head == 0 && !fuser->stored[node])
         return NULL;
     bool as_operand = false, inlines = fuser->fuses && !fuser->stored[node];
     for (uint32_t i = head; i != 0; i = fuser->uses.items[i - 1].next) {
-        const use *user = &fuser->uses.items[i - 1];
+        const bd_fuse_use *user = &fuser->uses.items[i - 1];
         use_count++;
         as_operand |= fuser->fusion->regions.items[user->region]->values.items[user->value].domain !=
                       BD_DOMAIN_MAIN;
@@ -453,7 +406,7 @@ static bd_error *place(fuse_walk *fuser, bd_node node)
     if (inlines && may_inline(fuser, node, use_count, as_operand)) {
         bool all = true;
         for (uint32_t i = head; i != 0; i = fuser->uses.items[i - 1].next) {
-            use user = fuser->uses.items[i - 1];
+            bd_fuse_use user = fuser->uses.items[i - 1];
             all &= try_compute(fuser, fuser->fusion->regions.items[user.region], user.value);
         }
         if (all)
@@ -472,7 +425,7 @@ bd_node bd_fuse_storage(const bd_graph *graph, bd_node node)
     return node;
 }
 
-static void mark_reached(fuse_walk *fuser, const bd_node *roots, uint32_t root_count, uint8_t *reached)
+static void mark_reached(bd_fuse_walk *fuser, const bd_node *roots, uint32_t root_count, uint8_t *reached)
 {
     for (uint32_t i = 0; i < root_count; i++) {
         bd_node node = bd_fuse_storage(fuser->graph, roots[i]);
@@ -493,12 +446,12 @@ bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
     uint32_t count = bd_graph_count(graph);
     bd_arena scratch;
     bd_arena_init(&scratch);
-    fuse_walk fuser = {
+    bd_fuse_walk fuser = {
         .fusion = &fusion,
         .graph = graph,
         .ints = bd_graph_ints(graph),
         .fuses = options->fusion,
-        .weights = BD_ARENA_ARRAY(&scratch, weight, count + 1),
+        .weights = BD_ARENA_ARRAY(&scratch, bd_fuse_weight, count + 1),
         .stored = BD_ARENA_ARRAY(&scratch, uint8_t, count + 1),
         .use_heads = BD_ARENA_ARRAY(&scratch, uint32_t, count + 1),
     };
@@ -506,11 +459,14 @@ bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
     mark_reached(&fuser, roots, root_count, reached);
     for (bd_node node = 1; node <= count; node++) {
         if (reached[node])
-            fuser.weights[node] = weigh(&fuser, node);
+            fuser.weights[node] = bd_fuse_weigh(&fuser, node);
     }
     bd_error *err = NULL;
     for (bd_node node = count; node > 0 && !err; node--)
         err = place(&fuser, node);
+    if (!err && options->fusion) {
+        bd_fuse_combine_siblings(&fuser);
+    }
     bd_vec_deinit(&fuser.uses);
     bd_free(fuser.seen);
     bd_arena_deinit(&scratch);

@@ -158,3 +158,8 @@ bool bd_region_store_update(bd_region *region, bd_node node);
 bool bd_region_store_scatter(bd_region *region, bd_node node);
 /* Root of one operand of a CONCAT that is stored piece by piece. */
 bool bd_region_store_piece(bd_region *region, bd_node node, uint32_t operand);
+
+/* combine.c: whether both finished regions run over the same axes and read some tensor at the same elements;
+ * then one can take over the roots of the other. */
+bool bd_region_may_combine(bd_region *into, const bd_region *from);
+void bd_region_combine(bd_region *into, const bd_region *from);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/fuse_parts.h"
+
+enum { WEIGHT_MAX = 4000 };
+
+static void add_source(bd_fuse_weight *sum, bd_node source)
+{
+    for (uint32_t i = 0; i < sum->source_count && i < BD_SOURCES_MAX; i++) {
+        if (sum->sources[i] == source)
+            return;
+    }
+    if (sum->source_count < BD_SOURCES_MAX)
+        sum->sources[sum->source_count] = source;
+    if (sum->source_count <= BD_SOURCES_MAX)
+        sum->source_count++;
+}
+
+static void add_weight(bd_fuse_weight *sum, const bd_fuse_weight *input)
+{
+    for (uint32_t i = 0; i < input->source_count && i < BD_SOURCES_MAX; i++)
+        add_source(sum, input->sources[i]);
+    if (input->source_count > BD_SOURCES_MAX)
+        sum->source_count = BD_SOURCES_MAX + 1;
+    uint32_t flops = (uint32_t)sum->flops + input->flops;
+    sum->flops = (uint16_t)(flops < WEIGHT_MAX ? flops : WEIGHT_MAX);
+    sum->anchored |= input->anchored;
+    sum->contracted |= input->contracted;
+    sum->rows |= input->rows;
+    sum->uniform &= input->uniform;
+}
+
+bd_fuse_weight bd_fuse_weigh(const bd_fuse_walk *fuser, bd_node number)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    bd_op_class class = bd_class_of(node);
+    bool external = node->kind == BD_NODE_EXTERNAL;
+    if (class == BD_CLASS_LEAF)
+        return (bd_fuse_weight){.source_count = external, .uniform = !external, .sources = {number}};
+    if (class == BD_CLASS_REDUCE || class == BD_CLASS_DOT || class == BD_CLASS_SCATTER ||
+        class == BD_CLASS_UPDATE)
+        return (bd_fuse_weight){.source_count = 1,
+                        .anchored = 1,
+                        .contracted = class == BD_CLASS_DOT,
+                        .sources = {number}};
+    bd_fuse_weight sum = {.uniform = node->input_count > 0};
+    for (uint32_t i = 0; i < node->input_count; i++)
+        add_weight(&sum, &fuser->weights[node->inputs[i]]);
+    sum.flops = (uint16_t)(sum.uniform ? 0 : sum.flops + bd_lower_cost(node));
+    if (class == BD_CLASS_GATHER)
+        sum.flops = (uint16_t)(sum.flops + 6);
+    if (class == BD_CLASS_VIEW && bd_view_kind_of(node) == BD_VIEW_EXPAND) {
+        sum.rows |= sum.anchored; /* fewer elements, which stay in cache */
+        sum.source_count = sum.anchored = sum.contracted = 0;
+    }
+    return sum;
+}

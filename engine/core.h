@@ -46,6 +46,7 @@ struct bd_core {
     uint64_t submitted, completed;
     bd_spoils spoils;
     uint64_t next_tensor;
+    uint64_t next_plan; /* serials of plans */
     bd_arena scratch;    /* of one record */
     pthread_t thread;        /* to join */
     pthread_t device_thread; /* the same, as it knows itself */

@@ -42,6 +42,7 @@ static bd_error *analyse(bd_session *session, const bd_trace *trace, bd_known **
     bd_plan *plan = NULL;
     bd_count(&core->counters.analyses, 1);
     BD_TRY(bd_plan_build(trace, &core->plan_options, &plan));
+    plan->serial = ++core->next_plan;
     *out = bd_known_create(plan, trace, core->cache);
     bd_trie_insert(core->trie, tracer->key.items, tracer->ends.items, tracer->ends.count,
                    tracer->tail.items, tracer->tail.count, bd_known_retain(*out));

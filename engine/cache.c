@@ -85,15 +85,21 @@ static void free_entry(bd_cache *cache, bd_cached *cached)
     bd_free(cached);
 }
 
-void bd_cache_destroy(bd_cache *cache)
+void bd_cache_stop(bd_cache *cache)
 {
-    if (!cache)
-        return;
     while (bd_mailbox_take(cache->jobs)) /* jobs that nobody began */
         ;
     bd_mailbox_close(cache->jobs);
     for (int i = 0; i < cache->thread_count; i++)
         pthread_join(cache->threads[i], NULL);
+    cache->thread_count = 0;
+}
+
+void bd_cache_destroy(bd_cache *cache)
+{
+    if (!cache)
+        return;
+    bd_cache_stop(cache);
     uint64_t hash;
     void *value;
     for (size_t cursor = 0; bd_map_next(&cache->entries, &cursor, &hash, &value);) {

@@ -45,7 +45,9 @@ struct bd_cached {
 /* answers: where finished jobs are posted, as letters of BD_LETTER_COMPILED. */
 bd_cache *bd_cache_create(const bd_device_ops *ops, bd_device *device, int threads,
                           bd_mailbox *answers);
-/* Waits for running jobs. No plan may use a kernel any more. */
+/* Waits for running jobs and drops the others; their answers may still lie in the mailbox. */
+void bd_cache_stop(bd_cache *cache);
+/* No plan may use a kernel any more, and no answer may lie in the mailbox. */
 void bd_cache_destroy(bd_cache *cache);
 /* The entry of a program, one user more; starts a compile job if it is new. */
 bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program);

@@ -351,11 +351,12 @@ static void release_known(bd_known *known)
 
 static void destroy_core(bd_core *core)
 {
-    bd_trie_destroy(core->trie);
-    bd_cache_destroy(core->cache);
+    bd_cache_stop(core->cache);
     for (bd_letter *letter; (letter = bd_mailbox_take(core->letters));)
         if (((bd_kinded_letter *)letter)->kind == BD_LETTER_REQUEST)
             bd_request_destroy(&((bd_posted *)letter)->request);
+    bd_trie_destroy(core->trie);
+    bd_cache_destroy(core->cache);
     for (bd_letter *letter; (letter = bd_mailbox_take(core->replies));)
         bd_reply_destroy(&((bd_posted_reply *)letter)->reply);
     bd_mailbox_destroy(core->letters);
@@ -395,7 +396,7 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     core->cache = bd_cache_create(core->ops, device, options->compile_threads, core->letters);
     core->trie = bd_trie_create(BD_KNOWN_PLANS_MAX, BD_KNOWN_BYTES_MAX, release_known);
     bd_arena_init(&core->scratch);
-    if (!core->cache || pthread_create(&core->thread, NULL, device_thread, core) != 0) {
+    if (pthread_create(&core->thread, NULL, device_thread, core) != 0) {
         destroy_core(core);
         bd_free(engine);
         BD_FAIL(NO_MEMORY, "the device thread cannot be started");

@@ -59,6 +59,7 @@ static bd_error *open_context(burn_context *context)
     context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);
+    bd_session_seed(context->session, ((uint64_t)bd_now_us() ^ (uint64_t)getpid() << 40) & INT64_MAX, 0);
     return bd_wait_open(context, timeout_ms > 0 ? timeout_ms : CONNECT_MS);
 }
 
@@ -68,7 +69,6 @@ burn_status burn_open(const burn_options *options, burn_context **out_context)
     pthread_mutex_init(&context->lock, NULL);
     pthread_cond_init(&context->fed, NULL);
     context->fd = -1;
-    context->seed = (uint64_t)bd_now_us() ^ ((uint64_t)getpid() << 40);
     if (options) {
         size_t bytes = options->struct_size < sizeof *options ? options->struct_size : sizeof *options;
         memcpy(&context->options, options, bytes);
@@ -312,15 +312,21 @@ uint64_t burn_ops_recorded(const burn_context *context)
 
 void burn_seed(burn_context *context, uint64_t seed, uint64_t offset)
 {
-    context->seed = seed;
-    context->random_offset = offset;
+    bd_error *error = bd_enter(context);
+    if (!error) {
+        bd_session_seed(context->session, seed & INT64_MAX, offset & INT64_MAX);
+        bd_leave(context);
+    }
+    bd_error_free(error);
 }
 
 void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed, uint64_t *out_offset)
 {
-    pthread_mutex_lock(&context->lock);
-    *out_seed = context->seed;
-    *out_offset = context->random_offset;
-    context->random_offset += count;
-    pthread_mutex_unlock(&context->lock);
+    *out_seed = *out_offset = 0;
+    bd_error *error = bd_enter(context);
+    if (!error) {
+        bd_session_next_random(context->session, count, out_seed, out_offset);
+        bd_leave(context);
+    }
+    bd_error_free(error);
 }

@@ -34,7 +34,6 @@ struct burn_context {
     burn_options options;
     char url[256];
     char device[64]; /* of the URL */
-    uint64_t seed, random_offset;
 };
 
 /* ---- status.c ---- */

@@ -15,7 +15,7 @@
 
 #include "client/c/context.h"
 
-enum { CHILD_FD = 3, REAP_MS = 2000, PATH_BYTES = 1024 };
+enum { CHILD_FD = 3, REAP_MS = 2000, FOLDER_BYTES = 960, PATH_BYTES = 1024 };
 
 extern char **environ;
 
@@ -25,7 +25,7 @@ static bool runs(const char *path)
 }
 
 /* The folder of this library, with a slash at the end. */
-static bool library_folder(char folder[PATH_BYTES])
+static bool library_folder(char folder[FOLDER_BYTES])
 {
     Dl_info info;
     static const int here; /* an address within the library */
@@ -37,7 +37,7 @@ static bool library_folder(char folder[PATH_BYTES])
         return true;
     }
     size_t size = (size_t)(slash - info.dli_fname) + 1;
-    if (size >= PATH_BYTES)
+    if (size >= FOLDER_BYTES)
         return false;
     memcpy(folder, info.dli_fname, size);
     folder[size] = '\0';
@@ -67,9 +67,8 @@ static bd_error *find_daemon(char path[PATH_BYTES])
         snprintf(path, PATH_BYTES, "%s", named);
         return NULL;
     }
-    char folder[PATH_BYTES / 2];
-    bool known = library_folder(path);
-    snprintf(folder, sizeof folder, "%s", known ? path : "");
+    char folder[FOLDER_BYTES];
+    bool known = library_folder(folder);
     for (size_t i = 0; known && i < sizeof places / sizeof *places; i++) {
         snprintf(path, PATH_BYTES, "%s%s", folder, places[i]);
         if (runs(path))

@@ -21,6 +21,13 @@ typedef struct adopted {
     burn_tensor *grad;    /* before; retained; may be NULL */
 } adopted;
 
+/* An input that is a number: the seed, or the offset of a random op relative to the call's. */
+typedef struct number_input {
+    uint64_t id;
+    bool is_seed;
+    uint64_t offset;
+} number_input;
+
 struct bd_recording {
     bd_session *session;
     bd_arena arena;
@@ -29,6 +36,8 @@ struct bd_recording {
     uint32_t argument_count;
     uint64_t input_count, output_count;
     burn_tensor_type *argument_types;
+    uint64_t random_begin; /* the session's offset */
+    BD_VEC(number_input) numbers;
 };
 
 /* What a call does to a tensor from outside. */
@@ -38,12 +47,20 @@ typedef struct effect {
     bool clears; /* the gradient becomes none, no output belongs to it */
 } effect;
 
+typedef struct capture {
+    burn_tensor *tensor; /* retained */
+    uint64_t id;
+} capture;
+
 struct bd_program {
     bd_session *session;
     uint64_t number;
     uint32_t argument_count, output_count;
     burn_tensor_type *argument_types;
-    BD_VEC(burn_tensor *) captures; /* retained; their present values are passed */
+    uint32_t input_count;
+    BD_VEC(capture) captures; /* their present values are passed */
+    BD_VEC(number_input) numbers;
+    uint64_t random_count; /* numbers that a call uses up */
     BD_VEC(effect) effects;
     BD_VEC(burn_tensor_type) types; /* of all outputs: the user's, then those of effects */
 };
@@ -68,6 +85,7 @@ bd_error *bd_recording_begin(bd_session *session, burn_tensor *const *arguments,
     recording->session = session;
     recording->argument_count = count;
     recording->argument_types = bd_alloc_zeroed((count + 1) * sizeof(burn_tensor_type));
+    recording->random_begin = session->random_offset;
     bd_arena_init(&recording->arena);
     for (uint32_t i = 0; i < count; i++) {
         recording->argument_types[i] = *bd_tensor_type(arguments[i]);
@@ -89,15 +107,33 @@ static burn_attr copy_attr(bd_arena *arena, const burn_attr_info *info, const bu
     return copy;
 }
 
+/* The number comes in by an input of its own. */
+static burn_attr number_attr(bd_recording *recording, bool is_seed, int64_t value)
+{
+    number_input input = {.id = ++recording->input_count, .is_seed = is_seed};
+    if (!is_seed)
+        input.offset = (uint64_t)value - recording->random_begin;
+    *bd_vec_push(&recording->numbers) = input;
+    return (burn_attr){.value = BURN_PROGRAM_SIZE(input.id - 1)};
+}
+
+static void make_random(bd_recording *recording, burn_op_record *record)
+{
+    int seed = burn_op_attr(record->info, "seed"), offset = burn_op_attr(record->info, "offset");
+    if (seed >= 0)
+        record->attrs[seed] = number_attr(recording, true, record->attrs[seed].value);
+    if (offset >= 0)
+        record->attrs[offset] = number_attr(recording, false, record->attrs[offset].value);
+}
+
 bd_error *bd_recording_append(bd_recording *recording, burn_op_record *record)
 {
-    if (record->info->flags & BURN_OP_RANDOM)
-        BD_FAIL(UNSUPPORTED, "%s: random numbers within a program would be the same at every call; "
-                             "make them outside and pass them in", record->info->name);
     burn_op_record copy = *record;
     copy.inputs = bd_arena_copy(&recording->arena, record->inputs, record->input_count * sizeof *record->inputs);
     for (int i = 0; i < record->info->attr_count; i++)
         copy.attrs[i] = copy_attr(&recording->arena, &record->info->attrs[i], &record->attrs[i]);
+    if (record->info->flags & BURN_OP_RANDOM)
+        make_random(recording, &copy);
     record->first_output = copy.first_output = OUTPUT_TAG + recording->output_count + 1;
     recording->output_count += record->output_count;
     *bd_vec_push(&recording->records) = copy;
@@ -172,6 +208,7 @@ static void destroy(bd_recording *recording)
     restore(recording);
     bd_vec_deinit(&recording->adopted);
     bd_vec_deinit(&recording->records);
+    bd_vec_deinit(&recording->numbers);
     bd_arena_deinit(&recording->arena);
     bd_free(recording->argument_types);
     bd_free(recording);
@@ -185,7 +222,7 @@ void bd_recording_abort(bd_session *session)
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* One record a program output, so that these are the last ids, each once. */
+/* One record a program output, so that each is there once, and in order. */
 static bd_error *yield(bd_program *program, bd_session *session, bd_value *value)
 {
     bd_value *out = NULL;
@@ -225,8 +262,9 @@ static bd_error *yield_all(bd_program *program, bd_recording *recording, burn_te
         BD_TRY(add_effect(program, entry.tensor, true, value));
     }
     for (size_t i = 0; i < recording->adopted.count; i++) {
-        *bd_vec_push(&program->captures) = recording->adopted.items[i].tensor;
-        bd_tensor_retain(recording->adopted.items[i].tensor);
+        const adopted *entry = &recording->adopted.items[i];
+        *bd_vec_push(&program->captures) = (capture){.tensor = entry->tensor, .id = entry->placeholder};
+        bd_tensor_retain(entry->tensor);
     }
     return NULL;
 }
@@ -234,6 +272,23 @@ static bd_error *yield_all(bd_program *program, bd_recording *recording, burn_te
 static uint64_t final_id(const bd_recording *recording, uint64_t id)
 {
     return id > OUTPUT_TAG ? id - OUTPUT_TAG + recording->input_count : id;
+}
+
+/* What is no output of the program is freed at its end. */
+static bd_error *free_others(bd_recording *recording, size_t outputs)
+{
+    uint64_t count = recording->output_count - outputs;
+    burn_operand *inputs = bd_arena_alloc(&recording->arena, (count + 1) * sizeof *inputs);
+    for (uint64_t i = 0; i < count; i++)
+        inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = OUTPUT_TAG + i + 1};
+    for (uint64_t i = 0; i < count; i += BD_FREE_BATCH_COUNT) {
+        uint64_t left = count - i;
+        burn_op_record record = {.info = burn_op_lookup(BURN_OP_FREE),
+                                 .input_count = (uint32_t)(left < BD_FREE_BATCH_COUNT ? left : BD_FREE_BATCH_COUNT),
+                                 .inputs = inputs + i};
+        BD_TRY(bd_recording_append(recording, &record));
+    }
+    return NULL;
 }
 
 /* The records with final numbers. */
@@ -280,8 +335,14 @@ bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uin
     size_t size = 0;
     bd_error *error = yield_all(program, recording, outputs, count);
     if (!error)
+        error = free_others(recording, program->types.count);
+    if (!error)
         error = encode(recording, &bytes, &size);
-    uint32_t input_count = (uint32_t)recording->input_count;
+    uint32_t input_count = program->input_count = (uint32_t)recording->input_count;
+    for (size_t i = 0; i < recording->numbers.count; i++)
+        *bd_vec_push(&program->numbers) = recording->numbers.items[i];
+    program->random_count = session->random_offset - recording->random_begin;
+    session->random_offset = recording->random_begin; /* recording has drawn nothing */
     destroy(recording);
     if (error) {
         bd_program_destroy(program);
@@ -306,10 +367,11 @@ void bd_program_destroy(bd_program *program)
     if (!program)
         return;
     for (size_t i = 0; i < program->captures.count; i++)
-        bd_tensor_release(program->captures.items[i]);
+        bd_tensor_release(program->captures.items[i].tensor);
     for (size_t i = 0; i < program->effects.count; i++)
         bd_tensor_release(program->effects.items[i].tensor);
     bd_vec_deinit(&program->captures);
+    bd_vec_deinit(&program->numbers);
     bd_vec_deinit(&program->effects);
     bd_vec_deinit(&program->types);
     bd_free(program->argument_types);
@@ -368,32 +430,52 @@ static void apply_effects(bd_program *program, bd_value *const *values)
     }
 }
 
+static bd_error *gather_inputs(bd_program *program, burn_tensor *const *arguments, bd_value_operand *inputs)
+{
+    bd_session *session = program->session;
+    for (uint32_t i = 0; i < program->argument_count; i++) {
+        inputs[i].kind = BURN_OPERAND_TENSOR;
+        BD_TRY(bd_tensor_value(arguments[i], &inputs[i].value));
+    }
+    for (size_t i = 0; i < program->captures.count; i++) {
+        const capture *c = &program->captures.items[i];
+        inputs[c->id - 1].kind = BURN_OPERAND_TENSOR;
+        BD_TRY(present_value(c->tensor, &inputs[c->id - 1].value));
+    }
+    for (size_t i = 0; i < program->numbers.count; i++) {
+        const number_input *n = &program->numbers.items[i];
+        uint64_t value = n->is_seed ? session->seed : session->random_offset + n->offset;
+        inputs[n->id - 1] = (bd_value_operand){.kind = BURN_OPERAND_INT, .i = (int64_t)value};
+    }
+    return NULL;
+}
+
 bd_error *bd_program_call(bd_program *program, burn_tensor *const *arguments, uint32_t count,
                           burn_tensor **out_outputs)
 {
+    bd_session *session = program->session;
+    if (!session->client)
+        BD_FAIL(UNAVAILABLE, "the connection was closed");
+    if (session->recording)
+        BD_FAIL(INVALID, "a program cannot call a program");
     BD_TRY(check_arguments(program, arguments, count));
-    uint32_t inputs_count = count + (uint32_t)program->captures.count;
-    uint32_t outputs_count = (uint32_t)program->types.count;
-    bd_value_operand *inputs = bd_alloc_zeroed((inputs_count + 1) * sizeof *inputs);
-    bd_value **values = bd_alloc_zeroed((outputs_count + 1) * sizeof(bd_value *));
-    bd_error *error = NULL;
-    for (uint32_t i = 0; !error && i < inputs_count; i++) {
-        inputs[i].kind = BURN_OPERAND_TENSOR;
-        error = i < count ? bd_tensor_value(arguments[i], &inputs[i].value)
-                          : present_value(program->captures.items[i - count], &inputs[i].value);
-    }
-    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.value = (int64_t)program->number}, {.value = outputs_count}};
+    uint32_t output_count = (uint32_t)program->types.count;
+    bd_value_operand *inputs = bd_alloc_zeroed((program->input_count + 1) * sizeof *inputs);
+    bd_value **values = bd_alloc_zeroed((output_count + 1) * sizeof(bd_value *));
+    bd_error *error = gather_inputs(program, arguments, inputs);
+    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.value = (int64_t)program->number}, {.value = output_count}};
     bd_emission emission = {.info = burn_op_lookup(BURN_OP_CALL),
                             .inputs = inputs,
-                            .input_count = inputs_count,
-                            .output_count = outputs_count,
+                            .input_count = program->input_count,
+                            .output_count = output_count,
                             .attrs = attrs,
                             .output_types = program->types.items};
     if (!error)
-        error = bd_emit(program->session, &emission, values);
+        error = bd_emit(session, &emission, values);
     if (!error) {
+        session->random_offset += program->random_count;
         for (uint32_t i = 0; i < program->output_count; i++)
-            out_outputs[i] = bd_tensor_create(program->session, values[i]);
+            out_outputs[i] = bd_tensor_create(session, values[i]);
         apply_effects(program, values);
     }
     bd_free(inputs);

@@ -4,8 +4,9 @@
  * that are used become inputs of the program; those that are changed (assigned, given a gradient)
  * become outputs, which every call assigns to them again. Afterwards all tensors show what they
  * showed before: recording runs nothing.
- * The program's own numbering: inputs 1 … n, then the outputs of its records; the last ids are the
- * program's outputs, in their order.
+ * The program's own numbering: inputs 1 … n, then the outputs of its records, of which all are freed
+ * by its last record but the program's outputs. Seed and offsets of random ops are inputs, so that each
+ * call draws other numbers.
  * Owned by the session's thread. */
 #pragma once
 

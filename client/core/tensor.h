@@ -31,6 +31,10 @@ void *bd_session_user(const bd_session *session);
 /* The end of a step; nothing within a recording. */
 void bd_session_mark(bd_session *session);
 
+/* Random ops take a seed and an offset; the session counts how many numbers were used. */
+void bd_session_seed(bd_session *session, uint64_t seed, uint64_t offset);
+void bd_session_next_random(bd_session *session, uint64_t count, uint64_t *out_seed, uint64_t *out_offset);
+
 /* ---- ops -------------------------------------------------------------------------------------- */
 
 typedef struct bd_input_operand {

@@ -19,6 +19,7 @@ struct bd_session {
     burn_tensor *spare_tensors;
     bd_recording *recording;            /* a program that is being recorded, or NULL */
     uint64_t next_program;
+    uint64_t seed, random_offset;
 };
 
 /* Where the gradient of a leaf, or of a tensor that retains its own, is accumulated. It outlives the

@@ -77,6 +77,19 @@ void *bd_session_user(const bd_session *session)
     return session->user;
 }
 
+void bd_session_seed(bd_session *session, uint64_t seed, uint64_t offset)
+{
+    session->seed = seed;
+    session->random_offset = offset;
+}
+
+void bd_session_next_random(bd_session *session, uint64_t count, uint64_t *out_seed, uint64_t *out_offset)
+{
+    *out_seed = session->seed;
+    *out_offset = session->random_offset;
+    session->random_offset += count;
+}
+
 /* ---- counting --------------------------------------------------------------------------------- */
 
 bd_value *bd_value_create(bd_session *session)

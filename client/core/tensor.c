@@ -359,6 +359,25 @@ static bd_error *store(burn_tensor *target, bd_value *own_value)
     return NULL;
 }
 
+/* Whatever was there before a copy still counts as a source, whose gradient is zero: so it is no
+ * longer None, and the tensor still requires one. */
+static bd_error *keep_source(bd_session *session, bd_value *before, bd_value **value)
+{
+    if (!session->grad_enabled || !(before->flags & BD_VALUE_TRACKED) || before == *value)
+        return NULL;
+    for (uint32_t i = 0; i < (*value)->parent_count; i++)
+        if ((*value)->parents[i] == before)
+            return NULL;
+    if ((*value)->refs > 1) {
+        bd_value *own = NULL;
+        BD_TRY(bd_emit_unary(session, BURN_OP_CLONE, *value, NULL, true, &own));
+        bd_value_drop(*value);
+        *value = own;
+    }
+    bd_value_add_parent(*value, before);
+    return NULL;
+}
+
 /* `x.data = y`: x joins y's storage behind a detach. */
 static bd_error *replace(burn_tensor *target, burn_tensor *source)
 {
@@ -397,6 +416,13 @@ bd_error *bd_tensor_assign(burn_tensor *target, const bd_input_operand *source, 
         BD_TRY(conform(session, &shown->type, value, &value));
     } else {
         BD_TRY(fill(session, &shown->type, source, &value));
+    }
+    if (flags & BD_ASSIGN_CAST) {
+        bd_error *error = keep_source(session, shown, &value);
+        if (error) {
+            bd_value_drop(value);
+            return error;
+        }
     }
     return store(target, value);
 }

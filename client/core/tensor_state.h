@@ -107,6 +107,8 @@ void bd_value_release(bd_value *value);
 void bd_value_hold(bd_value *value);    /* as a handle */
 void bd_value_drop(bd_value *value);    /* NULL is fine */
 void bd_value_forget_parents(bd_value *value);
+/* The value depends on the parent, too, though with a gradient of zero. It must be no one else's. */
+void bd_value_add_parent(bd_value *value, bd_value *parent);
 void bd_value_set_accumulator(bd_value *value, bd_accumulator *accumulator);
 void bd_accumulator_release(bd_accumulator *accumulator);
 void bd_session_collect(bd_session *session); /* frees a closed session without tensors */

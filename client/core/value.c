@@ -202,6 +202,21 @@ void bd_value_forget_parents(bd_value *value)
     destroy_all(list);
 }
 
+void bd_value_add_parent(bd_value *value, bd_value *parent)
+{
+    uint32_t count = value->parent_count;
+    if (count >= BD_VALUE_PARENTS_INLINE) {
+        bd_value **parents = bd_alloc((count + 1) * sizeof *parents);
+        memcpy(parents, value->parents, count * sizeof *parents);
+        if (value->parents != value->parents_inline)
+            bd_free(value->parents);
+        value->parents = parents;
+    }
+    value->parents[value->parent_count++] = parent;
+    value->flags |= BD_VALUE_TRACKED;
+    bd_value_retain(parent);
+}
+
 void bd_value_set_accumulator(bd_value *value, bd_accumulator *accumulator)
 {
     if (accumulator)

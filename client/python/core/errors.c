@@ -75,7 +75,7 @@ int core_add_errors(PyObject *module)
 /* An INVALID may be about an index or about a dtype; only its words tell. */
 static PyObject *class_of(const burn_error *error)
 {
-    if (error->status == BURN_STATUS_INVALID && strstr(error->text, "out of range"))
+    if (error->status == BURN_STATUS_INVALID && (strstr(error->text, "out of range") || strstr(error->text, " is outside ")))
         return core.range_error;
     if (error->status == BURN_STATUS_INVALID && (strstr(error->text, "dtype") || strstr(error->text, "integers")))
         return core.dtype_error;

@@ -20,6 +20,19 @@ static struct {
     PyObject *f_back; /* str, interned */
 } places;
 
+/* The folder of the package that this module is part of, once it has been imported. */
+static void find_folder(void)
+{
+    PyObject *package = PyImport_AddModule("burn"); /* borrowed */
+    PyObject *file = package ? PyObject_GetAttrString(package, "__file__") : NULL;
+    Py_ssize_t size = file && PyUnicode_Check(file) ? PyUnicode_GetLength(file) : 0;
+    Py_ssize_t slash = size > 0 ? PyUnicode_FindChar(file, '/', 0, size, -1) : -1;
+    if (slash >= 0)
+        places.folder = PyUnicode_Substring(file, 0, slash + 1);
+    Py_XDECREF(file);
+    PyErr_Clear();
+}
+
 /* Code of the package itself is passed over: the caller's line counts. */
 static bool is_own(PyObject *code)
 {
@@ -44,7 +57,9 @@ void core_note_location(burn_context *context)
         return;
     if (!places.ring) {
         places.ring = PyMem_Calloc(RING, sizeof *places.ring);
-        if (!places.ring)
+        places.f_back = PyUnicode_InternFromString("f_back");
+        find_folder();
+        if (!places.ring || !places.f_back)
             return;
     }
     place *at = &places.ring[burn_ops_recorded(context) % RING];
@@ -104,24 +119,8 @@ static PyObject *location(PyObject *module, PyObject *number)
     Py_RETURN_NONE;
 }
 
-/* Files below this folder are the package's own. */
-static PyObject *set_package(PyObject *module, PyObject *folder)
-{
-    (void)module;
-    if (!PyUnicode_Check(folder))
-        return core_fail(PyExc_TypeError, "set_package takes a str");
-    Py_XDECREF(places.folder);
-    Py_INCREF(folder);
-    places.folder = folder;
-    Py_CLEAR(places.own);
-    if (!places.f_back)
-        places.f_back = PyUnicode_InternFromString("f_back");
-    Py_RETURN_NONE;
-}
-
 PyMethodDef core_location_methods[] = {
     {"set_locations", set_locations, METH_O, "Whether the lines of ops are kept for errors of the daemon."},
     {"location", location, METH_O, "(file, line) where op number n was recorded, or None."},
-    {"set_package", set_package, METH_O, "Folder of the package, whose own frames are passed over."},
     {NULL, NULL, 0, NULL},
 };

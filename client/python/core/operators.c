@@ -98,6 +98,23 @@ static PyObject *matrix_multiply(PyObject *a, PyObject *b)
 
 INPLACE(matrix_multiply_into, matrix_multiply)
 
+static PyObject *unary(PyObject *self, int op)
+{
+    burn_input input = burn_in(tensor_of(self));
+    return core_apply1(op, &input, 1, NULL, 0);
+}
+
+enum { CUBE = -3 };
+
+/* x * x², as PyTorch computes it. */
+static PyObject *cube(PyObject *self)
+{
+    PyObject *square = unary(self, OP_SQUARE);
+    PyObject *result = square ? binary(self, square, OP_MUL, "mul") : NULL;
+    Py_XDECREF(square);
+    return result;
+}
+
 /* The exponents that have ops of their own, as PyTorch computes them. */
 static int special_power(PyObject *base, PyObject *exponent)
 {
@@ -112,6 +129,8 @@ static int special_power(PyObject *base, PyObject *exponent)
     bool real = dtype >= BURN_DTYPE_FLOAT64 && dtype <= BURN_DTYPE_BFLOAT16;
     if (value == 2 && (whole || real) && dtype != BURN_DTYPE_BOOL)
         return OP_SQUARE;
+    if (value == 3 && real)
+        return CUBE;
     if (value == 0.5 && real)
         return OP_SQRT;
     return value == -1 && real ? OP_RECIPROCAL : 0;
@@ -124,8 +143,7 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus)
     int op = special_power(a, b);
     if (op == 0)
         return binary(a, b, OP_POW, "pow");
-    burn_input input = burn_in(tensor_of(a));
-    return core_apply1(op, &input, 1, NULL, 0);
+    return op == CUBE ? cube(a) : unary(a, op);
 }
 
 static PyObject *power_into(PyObject *a, PyObject *b, PyObject *modulus)
@@ -134,12 +152,6 @@ static PyObject *power_into(PyObject *a, PyObject *b, PyObject *modulus)
 }
 
 /* ---- unary ------------------------------------------------------------------------------------ */
-
-static PyObject *unary(PyObject *self, int op)
-{
-    burn_input input = burn_in(tensor_of(self));
-    return core_apply1(op, &input, 1, NULL, 0);
-}
 
 static PyObject *negative(PyObject *self)
 {

@@ -293,7 +293,9 @@ static bd_error *read_drop_ins(bd_config *config, const char *folder)
     bd_error *error = NULL;
     for (size_t i = 0; i < names.count; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", folder, names.items[i]);
+        int size = snprintf(path, sizeof path, "%s/%s", folder, names.items[i]);
+        if (!error && (size_t)size >= sizeof path)
+            error = BD_ERROR(LIMIT, "%s: the path is too long", folder);
         if (!error)
             error = bd_config_read_file(config, path);
         bd_free(names.items[i]);

@@ -74,7 +74,7 @@ burn_dtype burn_op_compute_dtype(const burn_op_record *record, const burn_tensor
 static bd_error *infer(const burn_op_record *record, const burn_tensor_type *const *inputs,
                        burn_tensor_type *outputs)
 {
-    burn_dtype dtype;
+    burn_dtype dtype = BURN_DTYPE_NONE;
     BD_TRY(check_arity(record));
     BD_TRY(check_operands(record, inputs));
     BD_TRY(check_dtype_attrs(record));

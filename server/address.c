@@ -16,13 +16,14 @@ static bd_error *parse_unix(const char *url, const char *path, bd_address *out)
     if (path[0] != '/')
         BD_FAIL(INVALID, "%.128s: a Unix socket needs an absolute path, as in unix:///run/burnd/burnd.sock",
                 url);
-    if (strlen(path) >= sizeof name->sun_path)
+    size_t size = strlen(path);
+    if (size >= sizeof name->sun_path)
         BD_FAIL(INVALID, "%.128s: the path of a Unix socket has at most %zu bytes", url,
                 sizeof name->sun_path - 1);
     name->sun_family = AF_UNIX;
-    snprintf(name->sun_path, sizeof name->sun_path, "%s", path);
-    snprintf(address.path, sizeof address.path, "%s", path);
-    address.size_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path) + 1);
+    memcpy(name->sun_path, path, size + 1);
+    memcpy(address.path, path, size + 1);
+    address.size_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + 1);
     *out = address;
     return NULL;
 }

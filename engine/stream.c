@@ -145,7 +145,7 @@ static void apply_free(bd_session *session, const burn_op_record *record, uint64
             bd_tracer_drop_value(&session->tracer, tensor->value);
         else if (tensor->state == BD_TENSOR_STORED && tensor->epoch == session->tracer.epoch)
             bd_tracer_drop_external(&session->tracer, tensor->value - 1);
-        bd_tensors_free(&session->tensors, tensor);
+        bd_tensors_free(&session->tensors, record->inputs[i].id);
     }
 }
 

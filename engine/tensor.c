@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/tensor.h"
 
-#include <string.h>
+#include <assert.h>
 #include <sys/random.h>
 
 #include "engine/history.h"
@@ -10,13 +10,19 @@
 #include "proto/base/clock.h"
 #include "proto/base/hash.h"
 
-enum { PLACES_MIN = 1024, RUN_BITS = 6 };
+static_assert((BD_TENSOR_RUN & (BD_TENSOR_RUN - 1)) == 0, "ids are split by shifts");
 
 void bd_tensors_init(bd_tensors *tensors)
 {
     *tensors = (bd_tensors){0};
     if (getrandom(&tensors->secret, sizeof tensors->secret, GRND_NONBLOCK) < 0)
         tensors->secret = (uint64_t)bd_now_us();
+}
+
+/* The client chooses ids, but not which of them collide. One-to-one. */
+static uint64_t key_of(const bd_tensors *tensors, uint64_t number)
+{
+    return bd_hash_mix(tensors->secret, number);
 }
 
 static void drop(bd_tensor *tensor)
@@ -29,81 +35,91 @@ static void drop(bd_tensor *tensor)
         bd_free(tensor->stored);
     }
     tensor->stored = NULL;
+    tensor->state = BD_TENSOR_NONE;
 }
 
 void bd_tensors_deinit(bd_tensors *tensors)
 {
-    for (uint64_t i = 0; tensors->places && i <= tensors->mask; i++)
-        drop(&tensors->places[i]);
-    bd_free(tensors->places);
+    uint64_t number;
+    void *value;
+    for (size_t cursor = 0; bd_map_next(&tensors->runs, &cursor, &number, &value);) {
+        bd_tensor_run *run = value;
+        for (int i = 0; i < BD_TENSOR_RUN; i++)
+            drop(&run->tensors[i]);
+        bd_free(run);
+    }
+    bd_map_deinit(&tensors->runs);
+    while (tensors->unused) {
+        bd_tensor_run *next = tensors->unused->next;
+        bd_free(tensors->unused);
+        tensors->unused = next;
+    }
     *tensors = (bd_tensors){0};
 }
 
-/* Runs of consecutive ids lie side by side; where a run begins is not for the client to choose. */
-static uint64_t home(const bd_tensors *tensors, uint64_t id)
+static bd_tensor_run *find_run(bd_tensors *tensors, uint64_t number)
 {
-    uint64_t run = bd_hash_mix(tensors->secret, id >> RUN_BITS);
-    return (run << RUN_BITS | (id & ((1u << RUN_BITS) - 1))) & tensors->mask;
+    bd_tensor_run **near = &tensors->near[number % BD_TENSOR_RUNS_NEAR];
+    if (!*near || (*near)->number != number)
+        *near = bd_map_get(&tensors->runs, key_of(tensors, number));
+    return *near;
 }
 
-bd_tensor *bd_tensors_find(const bd_tensors *tensors, uint64_t id)
+bd_tensor *bd_tensors_find(bd_tensors *tensors, uint64_t id)
 {
-    if (!tensors->places || id == 0)
-        return NULL;
-    for (uint64_t i = home(tensors, id);; i = (i + 1) & tensors->mask) {
-        bd_tensor *tensor = &tensors->places[i];
-        if (tensor->id == id)
-            return tensor->state == BD_TENSOR_FREED ? NULL : tensor;
-        if (tensor->state == BD_TENSOR_NONE)
-            return NULL;
-    }
+    bd_tensor_run *run = find_run(tensors, id / BD_TENSOR_RUN);
+    bd_tensor *tensor = run ? &run->tensors[id % BD_TENSOR_RUN] : NULL;
+    return tensor && tensor->state != BD_TENSOR_NONE ? tensor : NULL;
 }
 
-static bd_tensor *place(const bd_tensors *tensors, uint64_t id)
+static void retire_run(bd_tensors *tensors, bd_tensor_run *run)
 {
-    uint64_t i = home(tensors, id);
-    while (tensors->places[i].state != BD_TENSOR_NONE)
-        i = (i + 1) & tensors->mask;
-    return &tensors->places[i];
+    bd_map_remove(&tensors->runs, key_of(tensors, run->number));
+    bd_tensor_run **near = &tensors->near[run->number % BD_TENSOR_RUNS_NEAR];
+    if (*near == run)
+        *near = NULL;
+    run->next = tensors->unused;
+    tensors->unused = run;
 }
 
-/* Makes room for one more: freed places are swept out, and the table grows if it must. */
-static void rehash(bd_tensors *tensors)
+static bd_tensor_run *add_run(bd_tensors *tensors, uint64_t number)
 {
-    bd_tensor *old = tensors->places;
-    uint64_t old_count = old ? tensors->mask + 1 : 0;
-    uint64_t count = PLACES_MIN;
-    while (count < (tensors->live + 1) * 4)
-        count *= 2;
-    tensors->places = bd_alloc_zeroed(count * sizeof *tensors->places);
-    tensors->mask = count - 1;
-    tensors->used = tensors->live;
-    for (uint64_t i = 0; i < old_count; i++)
-        if (old[i].state > BD_TENSOR_FREED)
-            *place(tensors, old[i].id) = old[i];
-    bd_free(old);
+    bd_tensor_run *before = tensors->newest;
+    bd_tensor_run *run = tensors->unused;
+    if (run)
+        tensors->unused = run->next;
+    else
+        run = bd_alloc_zeroed(sizeof *run);
+    run->number = number;
+    run->live = 0;
+    tensors->newest = run;
+    bd_map_put(&tensors->runs, key_of(tensors, number), run);
+    if (before && !before->live)
+        retire_run(tensors, before);
+    return run;
 }
 
 bd_tensor *bd_tensors_add(bd_tensors *tensors, uint64_t id)
 {
-    BD_DASSERT(!bd_tensors_find(tensors, id));
-    if (!tensors->places || (tensors->used + 1) * 4 > (tensors->mask + 1) * 3)
-        rehash(tensors);
-    bd_tensor *tensor = place(tensors, id);
-    tensor->id = id;
-    tensor->state = BD_TENSOR_FREED; /* until the caller says otherwise */
+    bd_tensor_run *run = find_run(tensors, id / BD_TENSOR_RUN);
+    if (!run)
+        run = add_run(tensors, id / BD_TENSOR_RUN);
+    bd_tensor *tensor = &run->tensors[id % BD_TENSOR_RUN];
+    BD_DASSERT(tensor->state == BD_TENSOR_NONE);
     tensor->epoch = 0;
     tensor->value = 0;
-    tensors->used++;
+    run->live++;
     tensors->live++;
     return tensor;
 }
 
-void bd_tensors_free(bd_tensors *tensors, bd_tensor *tensor)
+void bd_tensors_free(bd_tensors *tensors, uint64_t id)
 {
-    drop(tensor);
-    tensor->state = BD_TENSOR_FREED;
+    bd_tensor_run *run = find_run(tensors, id / BD_TENSOR_RUN);
+    drop(&run->tensors[id % BD_TENSOR_RUN]);
     tensors->live--;
+    if (--run->live == 0 && run != tensors->newest)
+        retire_run(tensors, run);
 }
 
 void bd_tensor_poison(bd_tensor *tensor, bd_error *error)

@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 #include "engine/memory.h"
+#include "proto/base/map.h"
 #include "proto/ops.h"
 
 typedef struct bd_history bd_history;
 
 typedef enum bd_tensor_state {
-    BD_TENSOR_NONE,   /* an empty place of the table */
-    BD_TENSOR_FREED,  /* a place that was used */
+    BD_TENSOR_NONE,   /* unknown or freed */
     BD_TENSOR_VALUE,  /* value: of the current trace */
     BD_TENSOR_STORED, /* stored */
     BD_TENSOR_POISON, /* error */
@@ -30,7 +30,6 @@ typedef struct bd_stored {
 } bd_stored;
 
 typedef struct bd_tensor {
-    uint64_t id;
     uint8_t state;
     uint32_t value; /* VALUE: number in the trace; STORED: slot + 1 in the trace numbered `epoch` */
     uint64_t epoch;
@@ -40,23 +39,34 @@ typedef struct bd_tensor {
     };
 } bd_tensor;
 
+enum { BD_TENSOR_RUN = 32, BD_TENSOR_RUNS_NEAR = 16 };
+
+/* Tensors of consecutive ids. */
+typedef struct bd_tensor_run {
+    uint64_t number; /* id / BD_TENSOR_RUN */
+    uint32_t live;
+    struct bd_tensor_run *next; /* unused ones */
+    bd_tensor tensors[BD_TENSOR_RUN];
+} bd_tensor_run;
+
 typedef struct bd_tensors {
-    bd_tensor *places;
-    uint64_t mask;    /* places - 1, or 0 */
-    uint64_t used;    /* places that are not NONE */
+    bd_map runs;          /* those with live tensors, and the newest */
+    bd_tensor_run *newest;
+    bd_tensor_run *near[BD_TENSOR_RUNS_NEAR]; /* found lately, by the low bits of their numbers; or NULL */
+    bd_tensor_run *unused;
     uint64_t live;
-    uint64_t secret;  /* so that a client cannot choose ids that collide */
+    uint64_t secret;
 } bd_tensors;
 
 void bd_tensors_init(bd_tensors *tensors);
 /* Releases what the tensors hold. */
 void bd_tensors_deinit(bd_tensors *tensors);
-/* NULL if the id is unknown or freed. Valid until the next add. */
-bd_tensor *bd_tensors_find(const bd_tensors *tensors, uint64_t id);
+/* NULL if the id is unknown or freed. Valid until the tensor is freed. */
+bd_tensor *bd_tensors_find(bd_tensors *tensors, uint64_t id);
 /* A place for an id that was never used; the caller fills in state and what it holds. */
 bd_tensor *bd_tensors_add(bd_tensors *tensors, uint64_t id);
 /* Releases what it holds and forgets the id. */
-void bd_tensors_free(bd_tensors *tensors, bd_tensor *tensor);
+void bd_tensors_free(bd_tensors *tensors, uint64_t id);
 /* Gives a tensor memory with its contents; a leaf. Consumes the caller's reference to the buffer. */
 void bd_tensor_store(bd_tensor *tensor, const burn_tensor_type *type, bd_buffer *own_buffer,
                      uint64_t identity);

@@ -77,7 +77,7 @@ uint64_t put_f32(harness *h, const float *values, int32_t rank, const int64_t *d
 uint64_t put_i64(harness *h, const int64_t *values, int32_t rank, const int64_t *dims);
 /* The whole tensor; copies at most size_bytes. out_type may be NULL. */
 bd_error *get(harness *h, uint64_t id, void *bytes, size_t size_bytes, burn_tensor_type *out_type) BD_MUST_USE;
-/* Asserts success, the dtype and the number of elements. */
+/* Aborts unless all goes well and dtype and number of elements are these. */
 void get_f32(harness *h, uint64_t id, float *out, size_t count);
 void get_i64(harness *h, uint64_t id, int64_t *out, size_t count);
 bd_error *sync_now(harness *h) BD_MUST_USE;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backends/cpu/cache.h"
+#include "backends/cpu/gemm.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/loop.h"
 #include "backends/cpu/pool.h"
@@ -28,6 +29,8 @@ struct bd_device {
     pthread_mutex_t lock;
     bd_compiler *idle[COMPILERS_MAX];
     int idle_count;
+    pthread_mutex_t micro_lock;
+    bd_loaded *micro[2]; /* of contractions in f32 and f64; NULL until one is needed */
     _Atomic uint64_t compiles, cache_hits;
 };
 
@@ -48,6 +51,7 @@ static void cpu_close(bd_device *device)
     bd_object_cache_close(device->cache);
     bd_code_arena_destroy(device->code);
     pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->micro_lock);
     bd_free(device);
 }
 
@@ -55,6 +59,7 @@ static bd_error *cpu_open(const bd_device_options *options, bd_device **out)
 {
     bd_device *device = bd_alloc_zeroed(sizeof *device);
     pthread_mutex_init(&device->lock, NULL);
+    pthread_mutex_init(&device->micro_lock, NULL);
     device->compile_never = options->compile_never;
     const char *wanted = options->target ? options->target : getenv("BURN_CPU_TARGET");
     bd_error *err = bd_target_init(&device->target, wanted);
@@ -159,8 +164,15 @@ static void give_compiler(bd_device *device, bd_compiler *compiler)
         bd_compiler_destroy(compiler);
 }
 
+static bool by_gemm(const bd_kir *program)
+{
+    return program->family == BD_KIR_CONTRACTION && bd_gemm_fits(program);
+}
+
 static bd_error *emit_program(bd_module *module, const bd_kir *program)
 {
+    if (by_gemm(program))
+        return bd_gemm_emit(module, program);
     if (program->family == BD_KIR_LOOP)
         return bd_loop_emit(module, program);
     bd_arena arena;
@@ -173,13 +185,18 @@ static bd_error *emit_program(bd_module *module, const bd_kir *program)
     return err;
 }
 
-static bd_error *make_object(bd_device *device, const bd_kir *program, uint8_t **out_bytes,
-                             size_t *out_size)
+/* program NULL: the micro-kernels of an element type. */
+static bd_error *make_object(bd_device *device, const bd_kir *program, burn_dtype element,
+                             uint8_t **out_bytes, size_t *out_size)
 {
     bd_compiler *compiler = NULL;
+    bd_error *err = NULL;
     BD_TRY(take_compiler(device, &compiler));
     bd_module *module = bd_module_create(compiler);
-    bd_error *err = emit_program(module, program);
+    if (program)
+        err = emit_program(module, program);
+    else
+        bd_micro_emit(module, element);
     if (err)
         bd_module_destroy(module);
     else
@@ -190,11 +207,59 @@ static bd_error *make_object(bd_device *device, const bd_kir *program, uint8_t *
     return err;
 }
 
+static bd_error *load_micro(bd_device *device, burn_dtype element, bd_loaded **out)
+{
+    char key[32];
+    int key_bytes = snprintf(key, sizeof key, "micro %d %s", BD_GEMM_VERSION,
+                             burn_dtype_name(element));
+    size_t size = 0;
+    uint8_t *object = NULL;
+    if (device->cache)
+        object = bd_object_cache_get(device->cache, (uint8_t *)key, (size_t)key_bytes, &size);
+    if (object) {
+        bd_error *err = bd_code_load(device->code, object, size, out);
+        bd_free(object);
+        if (!err) {
+            atomic_fetch_add(&device->cache_hits, 1);
+            return NULL;
+        }
+        bd_error_free(err);
+    }
+    if (device->compile_never)
+        BD_FAIL(UNAVAILABLE, "compiling is off (compile=never) and the %s micro-kernels are not "
+                "cached", burn_dtype_name(element));
+    BD_TRY(make_object(device, NULL, element, &object, &size));
+    bd_error *err = bd_code_load(device->code, object, size, out);
+    if (!err && device->cache)
+        bd_object_cache_put(device->cache, (uint8_t *)key, (size_t)key_bytes, object, size);
+    bd_free(object);
+    return err;
+}
+
+/* The micro-kernels that a contraction uses: made once a device and element type. */
+static bd_error *take_micro(bd_device *device, const bd_kir *program, const bd_loaded **out)
+{
+    burn_dtype element = bd_gemm_element(program);
+    bd_loaded **place = &device->micro[element == BURN_F64];
+    bd_error *err = NULL;
+    pthread_mutex_lock(&device->micro_lock);
+    if (!*place)
+        err = load_micro(device, element, place);
+    *out = *place;
+    pthread_mutex_unlock(&device->micro_lock);
+    return err;
+}
+
 static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded *code,
                              bd_kernel **out)
 {
     if (program->family == BD_KIR_LOOP)
         return bd_loop_create(&device->target, program, code, out);
+    if (by_gemm(program)) {
+        const bd_loaded *micro = NULL;
+        BD_TRY(take_micro(device, program, &micro));
+        return bd_gemm_create(&device->target, program, code, micro, out);
+    }
     bd_arena arena;
     bd_arena_init(&arena);
     bd_kir *loops = NULL;
@@ -246,7 +311,7 @@ static bd_error *compile_fresh(bd_device *device, const bd_kir *program, const u
     }
     uint8_t *object = NULL;
     size_t size = 0;
-    BD_TRY(make_object(device, program, &object, &size));
+    BD_TRY(make_object(device, program, BURN_DTYPE_NONE, &object, &size));
     bd_error *err = load_kernel(device, program, object, size, out);
     if (!err && device->cache)
         bd_object_cache_put(device->cache, key, key_bytes, object, size);

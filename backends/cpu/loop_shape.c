@@ -156,7 +156,7 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
             shape->unroll = weight <= 16 ? 4 : weight <= 40 ? 2 : 1;
     }
     shape->lanes = shape->vector_axis < 0 ? 1 : lanes * shape->unroll;
-    shape->single = target->masked && weight > 12;
+    shape->single = target->masked && weight > 2;
     size_t widest = 1;
     for (int i = 0; i < program->buffer_count; i++)
         if (burn_dtype_size(program->buffers[i].dtype) > widest)
@@ -202,8 +202,10 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
         else if (axis != shape.vector_axis)
             shape.outer[shape.outer_count++] = axis;
     }
-    shape.may_split = shape.each_count > 0 && shape.each_count <= 10 && shape.serial_count > 0 &&
-                      !ordered && shape.reduction_count > 0;
+    /* Rows of several phases, as of a softmax, are many or short, unless all is one row. */
+    bool one_row = shape.outer_count == 0 && shape.form == BD_LOOP_ROW;
+    shape.may_split = (shape.each_count == 1 || (one_row && shape.each_count <= 10)) &&
+                      shape.serial_count > 0 && !ordered && shape.reduction_count > 0;
     *out = shape;
     return NULL;
 }

@@ -65,8 +65,8 @@ uint32_t burn_op_output_count(const burn_op_record *record)
         return record->attrs[0].count;
     case BURN_OUTPUTS_WRT: {
         int64_t roots = record->attrs[0].value;
-        int64_t wrt = (int64_t)record->input_count - 2 * (roots < 0 ? 0 : roots);
-        return roots > (int64_t)record->input_count || wrt < 0 ? 0 : (uint32_t)wrt;
+        bool fits = roots >= 0 && roots <= (int64_t)record->input_count / 2;
+        return fits ? record->input_count - 2 * (uint32_t)roots : 0;
     }
     case BURN_OUTPUTS_ATTR: {
         int64_t count = record->attrs[1].value;

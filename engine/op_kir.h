@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which kernel IR instruction a pointwise core op is; made from ops.toml by gen_ops.py
- * (engine/op_kir_gen.c). Thread: any. */
+ * (engine/rules_kir_gen.c). Thread: any. */
 #pragma once
 
 #include "backends/kir/kir.h"

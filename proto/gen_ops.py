@@ -30,7 +30,7 @@ def outputs():
     yield "proto/ops_gen.def", gen_table.definitions(ops)
     yield "proto/op_table.h", gen_table.header(ops)
     yield "proto/ops_gen.c", gen_table.table(ops)
-    yield "engine/op_kir_gen.c", gen_table.kir(ops)
+    yield "engine/rules_kir_gen.c", gen_table.kir(ops)
     yield from gen_rules.files(ops)
     yield from gen_clients.files(ops)
 

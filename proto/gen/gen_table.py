@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C table: proto/ops_gen.def, proto/op_table.h, proto/ops_gen.c, engine/op_kir_gen.c."""
+"""The C table: proto/ops_gen.def, proto/op_table.h, proto/ops_gen.c, engine/rules_kir_gen.c."""
 
 import zlib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients and readers see of the ops: client/python/burn/_ops.py, client/c/burn/burn_ops.h,
+"""What clients and readers see of the ops: client/python/burn/_ops.py and .pyi, client/c/burn/burn_ops.h,
 client/c/ops_gen.c, proto/OPS.md, tests/conformance/ops_gen.json (domains and tolerances for tests)."""
 
 import json
@@ -65,6 +65,47 @@ _apply = _core.apply
 {numbers}
 
 {functions}'''
+
+
+def python_types(op):
+    """The parameters of python_parameters with their types."""
+    kinds = {"ints": "Sequence[int]", "sizes": "Sequence[int]", "dtype": "Dtype"}
+    types = {one.name: "Sequence[Tensor]" if one.variadic else
+             "Number" if one.role in ("param", "number") else
+             "Tensor" if one.role == "index" else "Operand" for one in op.inputs}
+    types.update({one.name: types[one.name] + " | None" for one in op.inputs if one.optional})
+    types.update({attr.name: kinds.get(attr.kind, "int") for attr in op.attrs})
+    parts = []
+    for part in python_parameters(op).split(", "):
+        name, equals, _ = part.partition("=")
+        parts.append(f"{name}: {types[name]}" + (" = ..." if equals else "") if part else "")
+    return ", ".join(parts)
+
+
+def python_stubs(ops):
+    def result(op):
+        if op.outputs == 1:
+            return "Tensor"
+        if isinstance(op.outputs, int) and not op.outputs_if:
+            return f"tuple[{', '.join(['Tensor'] * op.outputs)}]"
+        return "tuple[Tensor, ...]"
+
+    functions = "".join(f"def {op.name}({python_types(op)}) -> {result(op)}: ...\n" for op in ops if op.public)
+    numbers = "".join(f"{op.name.upper()}: int\n" for op in ops if "internal" not in op.flags)
+    return f"""# SPDX-License-Identifier: Apache-2.0
+# {NOTE}
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from ._core import Tensor
+from ._dtype import dtype as _dtype
+
+Number: TypeAlias = Tensor | bool | int | float
+Operand: TypeAlias = Tensor | bool | int | float
+Dtype: TypeAlias = _dtype | int | None
+
+{numbers}
+{functions}"""
 
 
 # ---- C ----------------------------------------------------------------------------------------------------
@@ -275,6 +316,7 @@ def recipes(ops):
 
 def files(ops):
     yield "client/python/burn/_ops.py", python_module(ops)
+    yield "client/python/burn/_ops.pyi", python_stubs(ops)
     yield "client/c/burn/burn_ops.h", c_header(ops)
     yield "client/c/ops_gen.c", c_source(ops)
     yield "proto/OPS.md", manual(ops)

@@ -23,9 +23,45 @@ static burn_dtype promoted_dtype(const burn_op_record *record,
                                  const burn_tensor_type *const *inputs);
 static burn_dtype attr_dtype(const burn_op_record *record);
 
+/* The commonest case by far: a pointwise op over tensors of one float type and weak scalars. True
+ * if it is that; everything else, all errors included, is for the rules. */
+static bool infer_alike(const burn_op_record *record, const burn_tensor_type *const *inputs,
+                        burn_tensor_type *outputs)
+{
+    const burn_op_info *info = record->info;
+    const burn_tensor_type *first = NULL;
+    bool rule = info->dtype_rule == BURN_DTYPE_RULE_PROMOTE ||
+                info->dtype_rule == BURN_DTYPE_RULE_PROMOTE_NUMBER ||
+                info->dtype_rule == BURN_DTYPE_RULE_PROMOTE_FLOAT;
+    if (!rule || info->shape_rule != BURN_SHAPE_RULE_BROADCAST || info->attr_count > 0 ||
+        info->flags & BURN_OP_VARIADIC || record->input_count != info->input_count ||
+        record->output_count != 1)
+        return false;
+    for (uint32_t i = 0; i < record->input_count; i++) {
+        if (info->input_roles[i] != BURN_INPUT_VALUE || record->inputs[i].kind == BURN_OPERAND_ABSENT)
+            return false;
+        if (!inputs[i])
+            continue;
+        if (!first)
+            first = inputs[i];
+        else if (inputs[i]->dtype != first->dtype ||
+                 !burn_shape_equal(&inputs[i]->shape, &first->shape))
+            return false;
+    }
+    if (!first || !burn_dtype_is_float(first->dtype))
+        return false;
+    outputs->dtype = first->dtype;
+    outputs->shape.rank = first->shape.rank;
+    for (int32_t i = 0; i < first->shape.rank; i++)
+        outputs->shape.dims[i] = first->shape.dims[i];
+    return true;
+}
+
 bd_error *burn_op_infer(const burn_op_record *record, const burn_tensor_type *const *inputs,
                         burn_tensor_type *outputs)
 {
+    if (infer_alike(record, inputs, outputs))
+        return NULL;
     bd_error *error = infer(record, inputs, outputs);
     return error ? bd_error_note(error, "%s", record->info->name) : NULL;
 }

@@ -101,6 +101,8 @@ size_t bd_client_put_head(bd_client *client, uint64_t id, const burn_tensor_type
 
 /* ---- records and ids ---- */
 uint64_t bd_client_mint(bd_client *client); /* one id, for an upload; ends the batch */
+/* Bytes that the record may take; above BURN_BATCH_BYTES_MAX it cannot be sent. */
+size_t bd_client_record_bound(const burn_op_record *record);
 /* Appends the record; record->first_output is filled in. Its number in the session is returned. */
 uint64_t bd_client_record(bd_client *client, burn_op_record *record);
 /* The tensor is no longer needed; records of frees are gathered. */

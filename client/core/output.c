@@ -114,9 +114,19 @@ static void send_batch(bd_client *client)
     client->batch_bytes = 0;
 }
 
+/* Never less than burn_record_bound, and found without encoding. */
+size_t bd_client_record_bound(const burn_op_record *record)
+{
+    enum { NUMBER_BYTES = 10, HEADS_BYTES = 16 };
+    size_t bound = HEADS_BYTES + NUMBER_BYTES * (size_t)record->input_count;
+    for (int i = 0; i < record->info->attr_count; i++)
+        bound += NUMBER_BYTES * ((size_t)record->attrs[i].count + 1);
+    return bound;
+}
+
 static uint64_t append(bd_client *client, burn_op_record *record)
 {
-    size_t bound = burn_record_bound(record);
+    size_t bound = bd_client_record_bound(record);
     BD_ASSERT(bound <= BURN_BATCH_BYTES_MAX);
     if (client->batch_bytes + bound > BURN_BATCH_BYTES_MAX)
         send_batch(client);

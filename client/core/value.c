@@ -263,7 +263,7 @@ static bd_error *send_record(bd_session *session, burn_op_record *record)
 {
     if (session->recording)
         return bd_recording_append(session->recording, record);
-    if (burn_record_bound(record) > BURN_BATCH_BYTES_MAX)
+    if (bd_client_record_bound(record) > BURN_BATCH_BYTES_MAX)
         BD_FAIL(LIMIT, "%s: the record is larger than the %d bytes that a batch may have", record->info->name,
                 BURN_BATCH_BYTES_MAX);
     bd_client_record(session->client, record);

@@ -5,19 +5,25 @@
 
 #include "client/python/core/core.h"
 
-enum { RING = 65536 };
+enum { RING = 65536, KNOWN = 256, CODE_UNIT_SHIFT = 4 };
 
 typedef struct place {
     PyObject *code; /* counted; NULL: not known */
-    int line;
+    int at;         /* offset of the instruction in the code; the line is looked up when it is asked for */
 } place;
+
+/* Whether a code object belongs to this package. */
+typedef struct known_code {
+    PyObject *code; /* counted */
+    bool own;
+} known_code;
 
 static struct {
     bool off;
     place *ring; /* by op number modulo RING */
-    PyObject *own; /* dict: code object → True if it belongs to this package */
-    PyObject *folder; /* str: the package's */
-    PyObject *f_back; /* str, interned */
+    known_code known[KNOWN]; /* by address; a newer one displaces an older */
+    PyObject *folder;         /* str: the package's */
+    PyObject *f_back, *f_lasti; /* str, interned */
 } places;
 
 /* The folder of the package that this module is part of, once it has been imported. */
@@ -33,22 +39,35 @@ static void find_folder(void)
     PyErr_Clear();
 }
 
+static bool starts_in_folder(PyObject *code)
+{
+    PyObject *file = PyObject_GetAttrString(code, "co_filename");
+    bool own = file && places.folder && PyUnicode_Check(file) &&
+               PyUnicode_Tailmatch(file, places.folder, 0, PY_SSIZE_T_MAX, -1) > 0;
+    Py_XDECREF(file);
+    PyErr_Clear();
+    return own;
+}
+
 /* Code of the package itself is passed over: the caller's line counts. */
 static bool is_own(PyObject *code)
 {
-    if (!places.own)
-        places.own = PyDict_New();
-    PyObject *known = places.own ? PyDict_GetItemWithError(places.own, code) : NULL;
-    if (known)
-        return known == Py_True;
-    PyObject *file = PyObject_GetAttrString(code, "co_filename");
-    int own = file && places.folder && PyUnicode_Check(file) ? (int)PyUnicode_Tailmatch(file, places.folder, 0, PY_SSIZE_T_MAX, -1)
-                                                             : 0;
-    Py_XDECREF(file);
-    if (places.own)
-        PyDict_SetItem(places.own, code, own > 0 ? Py_True : Py_False);
-    PyErr_Clear();
-    return own > 0;
+    known_code *entry = &places.known[((uintptr_t)code >> CODE_UNIT_SHIFT) % KNOWN];
+    if (entry->code != code) {
+        PyObject *before = entry->code;
+        Py_INCREF(code);
+        *entry = (known_code){.code = code, .own = starts_in_folder(code)};
+        Py_XDECREF(before);
+    }
+    return entry->own;
+}
+
+static int offset_in(PyObject *frame)
+{
+    PyObject *offset = PyObject_GetAttr(frame, places.f_lasti);
+    int at = offset ? (int)PyLong_AsLong(offset) : -1;
+    Py_XDECREF(offset);
+    return at;
 }
 
 void core_note_location(burn_context *context)
@@ -58,30 +77,51 @@ void core_note_location(burn_context *context)
     if (!places.ring) {
         places.ring = PyMem_Calloc(RING, sizeof *places.ring);
         places.f_back = PyUnicode_InternFromString("f_back");
+        places.f_lasti = PyUnicode_InternFromString("f_lasti");
         find_folder();
-        if (!places.ring || !places.f_back)
+        if (!places.ring || !places.f_back || !places.f_lasti)
             return;
     }
     place *at = &places.ring[burn_ops_recorded(context) % RING];
-    PyFrameObject *frame = PyEval_GetFrame();
-    Py_XINCREF((PyObject *)frame);
-    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+    PyObject *frame = (PyObject *)PyEval_GetFrame();
+    Py_XINCREF(frame);
+    PyObject *code = frame ? (PyObject *)PyFrame_GetCode((PyFrameObject *)frame) : NULL;
     while (code && is_own(code)) {
-        PyObject *back = PyObject_GetAttr((PyObject *)frame, places.f_back);
+        PyObject *back = PyObject_GetAttr(frame, places.f_back);
         if (!back || back == Py_None) {
             Py_XDECREF(back);
             break;
         }
         Py_DECREF(code);
-        Py_DECREF((PyObject *)frame);
-        frame = (PyFrameObject *)back;
-        code = (PyObject *)PyFrame_GetCode(frame);
+        Py_DECREF(frame);
+        frame = back;
+        code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
     }
     PyObject *before = at->code;
     at->code = code;
-    at->line = frame ? PyFrame_GetLineNumber(frame) : 0;
-    Py_XDECREF((PyObject *)frame);
+    at->at = frame ? offset_in(frame) : -1;
+    Py_XDECREF(frame);
     Py_XDECREF(before);
+}
+
+/* From the table of (begin, end, line); 0 if it is not there. */
+static long line_of(const place *at)
+{
+    long line = 0;
+    PyObject *lines = PyObject_CallMethod(at->code, "co_lines", NULL);
+    PyObject *iterator = lines ? PyObject_GetIter(lines) : NULL;
+    PyObject *row = NULL;
+    while (iterator && line == 0 && (row = PyIter_Next(iterator))) {
+        int begin = 0, end = 0;
+        PyObject *number = NULL;
+        if (PyArg_ParseTuple(row, "iiO", &begin, &end, &number) && at->at >= begin && at->at < end && number != Py_None)
+            line = PyLong_AsLong(number);
+        Py_DECREF(row);
+    }
+    Py_XDECREF(iterator);
+    Py_XDECREF(lines);
+    PyErr_Clear();
+    return line;
 }
 
 PyObject *core_location(uint64_t op)
@@ -91,7 +131,7 @@ PyObject *core_location(uint64_t op)
     if (!at || !at->code || op > newest || newest - op >= RING)
         return NULL;
     PyObject *file = PyObject_GetAttrString(at->code, "co_filename");
-    PyObject *pair = file ? Py_BuildValue("Ni", file, at->line) : NULL;
+    PyObject *pair = file ? Py_BuildValue("Nl", file, line_of(at)) : NULL;
     if (!pair)
         PyErr_Clear();
     return pair;

@@ -52,6 +52,7 @@ bd_error *bd_connection_open(bd_daemon *daemon, int fd)
     daemon->connections = connection;
     daemon->connection_count++;
     await(connection, UV_READABLE);
+    bd_daemon_start_tick(daemon);
     return NULL;
 }
 
@@ -115,6 +116,7 @@ void bd_connection_fail(bd_connection *connection, bd_error *own_error)
             bd_connection_send(connection, &message);
         connection->state = BD_CONNECTION_LINGERING;
         connection->lingering_ms = bd_daemon_now_ms(connection->daemon);
+        bd_daemon_start_tick(connection->daemon);
         bd_connection_touch(connection);
     }
     bd_error_free(own_error);
@@ -161,8 +163,10 @@ static void await(bd_connection *connection, int events)
 {
     if (connection->events == events)
         return;
-    if (events & ~connection->events & UV_WRITABLE)
+    if (events & ~connection->events & UV_WRITABLE) {
         connection->written_ms = bd_daemon_now_ms(connection->daemon);
+        bd_daemon_start_tick(connection->daemon);
+    }
     connection->events = events;
     uv_poll_start(&connection->poll, events, on_poll);
 }
@@ -180,6 +184,17 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     bd_connection_flush_all(daemon);
 }
 
+/* Into the place of a payload first, what is more into the daemon's buffer. */
+static ssize_t receive(bd_connection *connection, uint8_t *place, size_t room)
+{
+    bd_daemon *daemon = connection->daemon;
+    if (!room)
+        return recv(connection->fd, daemon->receive, sizeof daemon->receive, MSG_DONTWAIT);
+    struct iovec parts[2] = {{place, room}, {daemon->receive, sizeof daemon->receive}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    return recvmsg(connection->fd, &message, MSG_DONTWAIT);
+}
+
 static void read_some(bd_connection *connection)
 {
     bd_daemon *daemon = connection->daemon;
@@ -188,9 +203,7 @@ static void read_some(bd_connection *connection)
         size_t room = connection->state == BD_CONNECTION_OPEN
                           ? bd_frame_parser_room(&connection->parser, &place)
                           : 0;
-        struct iovec parts[2] = {{place, room}, {daemon->receive, sizeof daemon->receive}};
-        struct msghdr message = {.msg_iov = room ? parts : parts + 1, .msg_iovlen = room ? 2 : 1};
-        ssize_t got = recvmsg(connection->fd, &message, MSG_DONTWAIT);
+        ssize_t got = receive(connection, place, room);
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
             return;
         if (got <= 0) {
@@ -330,6 +343,12 @@ static void tick_open(bd_connection *connection, int64_t now_ms)
     }
     connection->pings_unanswered++;
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_PING, .ping.token = now_ms});
+}
+
+bool bd_connection_has_deadline(const bd_connection *connection)
+{
+    return connection->state != BD_CONNECTION_OPEN || connection->session.answers_pings ||
+           (connection->events & UV_WRITABLE);
 }
 
 void bd_connection_tick(bd_connection *connection, int64_t now_ms)

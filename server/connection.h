@@ -60,5 +60,6 @@ void bd_connection_flush_all(bd_daemon *daemon);
 void bd_connection_fail(bd_connection *connection, bd_error *own_error);
 /* Closes at once. */
 void bd_connection_close(bd_connection *connection);
-/* Deadlines; called about four times a second. */
+/* Deadlines; called about four times a second while any connection has one. */
 void bd_connection_tick(bd_connection *connection, int64_t now_ms);
+bool bd_connection_has_deadline(const bd_connection *connection);

@@ -23,7 +23,6 @@ static void await_listener(bd_listener *listener);
 static void on_wake(uv_async_t *wake);
 static void on_signal(uv_signal_t *handle, int number);
 static void on_tick(uv_timer_t *timer);
-static void start_tick(bd_daemon *daemon);
 static void stop(bd_daemon *daemon);
 
 int64_t bd_daemon_now_ms(bd_daemon *daemon)
@@ -48,10 +47,8 @@ bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **o
     error = daemon->embedded ? NULL : open_listeners(daemon);
     if (!error)
         error = open_engine(daemon);
-    if (!error && daemon->embedded) {
+    if (!error && daemon->embedded)
         error = bd_connection_open(daemon, embedded_fd);
-        start_tick(daemon);
-    }
     if (error) {
         bd_daemon_close(daemon);
         return error;
@@ -149,7 +146,7 @@ static void on_signal(uv_signal_t *handle, int number)
     bd_connection_flush_all(handle->data);
 }
 
-static void start_tick(bd_daemon *daemon)
+void bd_daemon_start_tick(bd_daemon *daemon)
 {
     uint64_t every = daemon->drain_started_ms ? DRAIN_TICK_MS : TICK_MS;
     if (!uv_is_active((uv_handle_t *)&daemon->tick) || uv_timer_get_repeat(&daemon->tick) != every)
@@ -180,12 +177,14 @@ static void on_tick(uv_timer_t *timer)
             tick_draining(connection, now_ms);
     }
     bd_connection_flush_all(daemon);
-    bool paused = false;
+    bool needed = daemon->drain_started_ms != 0;
     for (int i = 0; i < daemon->listener_count; i++) {
         await_listener(&daemon->listeners[i]);
-        paused |= daemon->listeners[i].paused;
+        needed |= daemon->listeners[i].paused;
     }
-    if (!daemon->connections && !paused)
+    for (bd_connection *connection = daemon->connections; connection && !needed; connection = connection->next)
+        needed = bd_connection_has_deadline(connection);
+    if (!needed)
         uv_timer_stop(timer);
 }
 
@@ -206,7 +205,7 @@ void bd_daemon_drain(bd_daemon *daemon)
                                                         .text = bd_text_of("the daemon shuts down")}});
     }
     if (daemon->connections)
-        start_tick(daemon);
+        bd_daemon_start_tick(daemon);
     else
         stop(daemon);
 }
@@ -248,7 +247,7 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
                    daemon->connection_count, listener->url);
             uv_poll_stop(&listener->poll);
             listener->paused = true;
-            start_tick(daemon);
+            bd_daemon_start_tick(daemon);
             return;
         }
         daemon->counters.accepted++;
@@ -258,7 +257,6 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
             bd_log(BD_LOG_WARN, "daemon", "refused reason=\"%s\"", bd_error_text(error));
             bd_error_free(error);
         }
-        start_tick(daemon);
     }
 }
 

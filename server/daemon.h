@@ -40,7 +40,7 @@ struct bd_daemon {
     bd_device_facts facts;
     uv_loop_t loop;
     uv_async_t wake;
-    uv_timer_t tick; /* runs while there are connections */
+    uv_timer_t tick; /* runs while a deadline is near: an idle daemon sleeps */
     uv_signal_t terminate, interrupt;
     bd_listener listeners[BD_LISTENERS_MAX];
     int listener_count;
@@ -70,5 +70,7 @@ void bd_daemon_close(bd_daemon *daemon);
 void bd_daemon_drain(bd_daemon *daemon);
 /* A connection is gone: the drain, or an embedded daemon, may be over. */
 void bd_daemon_connection_closed(bd_daemon *daemon);
+/* A connection has a deadline from now on: lets the tick run. */
+void bd_daemon_start_tick(bd_daemon *daemon);
 /* Milliseconds of the loop's monotonic clock. */
 int64_t bd_daemon_now_ms(bd_daemon *daemon);

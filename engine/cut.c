@@ -123,10 +123,13 @@ static void store_outputs(bd_session *session, bd_run *run)
         bd_tensor_store(tensor, &tracer->values.items[output->value].type, run->outputs[i],
                         ++core->next_tensor);
         run->outputs[i] = NULL;
-        if (!output->tracked || !run->history)
+        if (!run->history)
             continue;
-        tensor->stored->history = bd_history_retain(run->history);
-        tensor->stored->history_node = output->node;
+        if (output->tracked) {
+            tensor->stored->history = bd_history_retain(run->history);
+            tensor->stored->history_node = output->node;
+        }
+        /* What the history kept of a surviving value is that value's tensor: a later grad may ask for it. */
         for (uint32_t k = 0; k < plan->saved_count; k++)
             if (plan->saved[k].node == output->node)
                 run->history->saved[k].tensor = tensor->stored->tensor;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/fuse_parts.h"
+#include "engine/lower/emit.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
@@ -178,6 +179,35 @@ static bool repeats(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
            bd_region_has_axes_besides(region, axes);
 }
 
+/* Reductions one after the other along the longest way through the region, `value` counted as one. */
+static uint32_t count_sweeps(const bd_region *region, uint32_t value)
+{
+    uint8_t levels[BD_REGION_VALUES_MAX + BURN_OP_INPUTS_NAMED_MAX] = {0};
+    uint32_t most = 0;
+    BD_ASSERT(region->values.count <= sizeof levels);
+    for (bool changed = true; changed && most <= BD_SWEEPS_MAX;) {
+        changed = false;
+        for (size_t i = region->values.count; i-- > 0;) {
+            const bd_region_value *self = &region->values.items[i];
+            uint8_t level = 0;
+            for (uint32_t k = 0; k < self->operand_count; k++)
+                level = levels[self->operands[k]] > level ? levels[self->operands[k]] : level;
+            for (uint32_t k = 0; self->index && k < self->index->count; k++) {
+                uint8_t axis = self->index->terms[k].axis;
+                if (axis >= BD_VIRTUAL_AXIS && levels[region->virtuals[axis - BD_VIRTUAL_AXIS].value] > level)
+                    level = levels[region->virtuals[axis - BD_VIRTUAL_AXIS].value];
+            }
+            level = (uint8_t)(level + (i == value || (self->state == BD_VALUE_COMPUTE &&
+                                                      bd_class_of(bd_graph_at(region->graph, self->node)) ==
+                                                          BD_CLASS_REDUCE)));
+            changed |= level != levels[i];
+            levels[i] = level;
+            most = level > most ? level : most;
+        }
+    }
+    return most;
+}
+
 static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, region->values.items[value].node);
@@ -195,7 +225,7 @@ static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
         uint32_t rows = 0;
         bool once = bd_region_visits_once(region, value, &rows);
         bool has_more_axes = once && bd_region_has_axes_besides(region, rows);
-        done = once &&
+        done = once && count_sweeps(region, value) < BD_SWEEPS_MAX &&
                (has_more_axes || count_side_loads(region, value, node) <= SIDE_LOADS_MAX) &&
                bd_region_reduce(region, value);
     }

@@ -212,6 +212,19 @@ static void plan_sweep(bd_emitter *emitter, uint32_t sweep, uint32_t *slot_count
     }
 }
 
+/* Whether a store of each element waits for the last reduction. */
+static bool stores_last(const bd_emitter *emitter)
+{
+    for (size_t i = 0; i < emitter->region->roots.count; i++) {
+        const bd_region_root *root = &emitter->region->roots.items[i];
+        bd_stage place = bd_stage_of_affine(emitter, &root->address);
+        join_stage(&place, &emitter->stages[root->value]);
+        if (place.level == BD_LEVEL_EACH && place.sweep == emitter->sweep_count)
+            return true;
+    }
+    return false;
+}
+
 bd_error *bd_schedule(bd_emitter *emitter)
 {
     bd_region *region = emitter->region;
@@ -225,7 +238,7 @@ bd_error *bd_schedule(bd_emitter *emitter)
         if (emitter->stages[value].sweep > emitter->sweep_count)
             emitter->sweep_count = emitter->stages[value].sweep;
     }
-    if (emitter->serial != 0 && emitter->sweep_count < BD_SWEEPS_MAX)
+    if (emitter->serial != 0 && (emitter->sweep_count < BD_SWEEPS_MAX || stores_last(emitter)))
         emitter->sweep_count++; /* stores after the last reduction */
     if (emitter->sweep_count > BD_SWEEPS_MAX)
         BD_FAIL(LIMIT, "a kernel needs more than %d sweeps over its rows", (int)BD_SWEEPS_MAX);

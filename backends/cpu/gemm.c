@@ -125,15 +125,14 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
         return 0;
     int count = 0;
-    int64_t packs = 0;
-    packs += shape.a.source == BD_GEMM_SHARED ? shape.a.batches * shape.blocks_m : 0;
-    packs += shape.b.source == BD_GEMM_SHARED ? shape.b.batches * shape.blocks_n : 0;
+    int64_t packs = shape.a.batches * shape.a.parts + shape.b.batches * shape.b.parts;
     bd_pass pass = {.params = {(int64_t)(intptr_t)gemm}};
     if (packs > 0) {
         pass.run = bd_gemm_run_pack;
         pass.item_count = packs;
-        pass.item_ns = 0.25 * (double)(shape.block_m > shape.block_n ? shape.block_m : shape.block_n) *
-                       (double)shape.k;
+        double a = shape.a.parts ? (double)(shape.a.batches * shape.m) : 0.0;
+        double b = shape.b.parts ? (double)(shape.b.batches * shape.n) : 0.0;
+        pass.item_ns = 0.25 * (a + b) * (double)shape.k / (double)packs;
         out_passes[count++] = pass;
     }
     pass.run = bd_gemm_run_tiles;

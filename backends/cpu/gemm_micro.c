@@ -145,6 +145,23 @@ static void store_tile(const writer *w, const LLVMValueRef *sums, int rows, int 
     LLVMBuildRetVoid(w->builder);
 }
 
+enum { PREFETCH_STEPS = 16 };
+
+/* The line that the loop needs some steps of k later; rows far apart defeat the hardware's own. */
+static void prefetch(const writer *w, LLVMValueRef pointer, LLVMValueRef step, int64_t offset)
+{
+    static const char name[] = "llvm.prefetch";
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMTypeRef type = w->module->pointer;
+    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(w->module->llvm, id, &type, 1);
+    LLVMTypeRef callee_type = LLVMIntrinsicGetType(w->module->context, id, &type, 1);
+    LLVMValueRef ahead = LLVMBuildMul(w->builder, step, i64(w, PREFETCH_STEPS), "");
+    LLVMValueRef read = LLVMConstInt(w->module->i32, 0, 0);
+    LLVMValueRef near = LLVMConstInt(w->module->i32, 3, 0), one = LLVMConstInt(w->module->i32, 1, 0);
+    LLVMValueRef arguments[] = {at(w, at(w, pointer, ahead), i64(w, offset)), read, near, one};
+    LLVMBuildCall2(w->builder, callee_type, callee, arguments, 4, "");
+}
+
 /* One step of k: loads the vectors of b, then each element of a. */
 static void step_tile(const writer *w, LLVMValueRef a, LLVMValueRef b, const LLVMValueRef *sums,
                       LLVMValueRef *out_sums, int rows, int vectors)
@@ -152,6 +169,9 @@ static void step_tile(const writer *w, LLVMValueRef a, LLVMValueRef b, const LLV
     LLVMValueRef columns[BD_MICRO_VECTORS_MAX];
     for (int v = 0; v < vectors; v++)
         columns[v] = load(w, w->vector, at(w, b, i64(w, v * (int)w->lanes)));
+    for (int v = 0; v < vectors; v++)
+        prefetch(w, b, parameter(w, 3), v * (int)w->lanes);
+    prefetch(w, a, parameter(w, 1), 0);
     for (int r = 0; r < rows; r++) {
         LLVMValueRef element = splat(w, load(w, w->scalar, at(w, a, i64(w, r))));
         for (int v = 0; v < vectors; v++)

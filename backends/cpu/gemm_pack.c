@@ -20,6 +20,11 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
                                const bd_kir_access *access, int64_t batch)
 {
@@ -64,28 +69,26 @@ static void evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, i
     p->operand->pack(&call, 0, 1);
 }
 
-static void pack_panel(const panel *p)
+/* Elements k .. k + k_count of a panel. */
+static void pack_panel(const panel *p, int64_t k, int64_t k_count)
 {
     const bd_gemm *gemm = p->gemm;
-    int64_t k = p->shape->k, bytes = gemm->element_bytes;
-    if (p->rows < p->step) /* lanes without a column: anything but junk that traps in the FPU */
-        memset(p->to, 0, (size_t)(p->step * k * bytes));
+    int64_t bytes = gemm->element_bytes;
+    char *to = p->to + k * p->step * bytes;
+    if (p->rows < p->step) /* lanes without a column: no junk, it could be slow numbers */
+        memset(to, 0, (size_t)(p->step * k_count * bytes));
     if (p->operand->plain && p->side->step_k == 1 && p->side->step_rows != 1) {
         const char *from = bd_gemm_element_at(gemm, p->call, &p->operand->access, p->batch);
-        turn(p, from + p->first * p->side->step_rows * bytes, p->side->step_rows, 0, k);
+        turn(p, from + (p->first * p->side->step_rows + k) * bytes, p->side->step_rows, k, k_count);
         return;
     }
-    if (!p->operand->along_k) {
-        evaluate(p, 0, k, p->to, p->step);
-        return;
-    }
-    if (p->step == 1) {
-        evaluate(p, 0, k, p->to, k);
+    if (!p->operand->along_k || p->step == 1) {
+        evaluate(p, k, k_count, to, p->operand->along_k ? k_count : p->step);
         return;
     }
     char *temp = p->call->worker_scratch + p->shape->worker_temp;
-    for (int64_t at = 0; at < k; at += BD_GEMM_TURN_COLUMNS) {
-        int64_t count = least(BD_GEMM_TURN_COLUMNS, k - at);
+    for (int64_t at = k; at < k + k_count; at += BD_GEMM_TURN_COLUMNS) {
+        int64_t count = least(BD_GEMM_TURN_COLUMNS, k + k_count - at);
         panel part = *p;
         for (int64_t row = (p->rows - 1) / BD_GEMM_PAD * BD_GEMM_PAD; row >= 0; row -= BD_GEMM_PAD) {
             part.first = p->first + row;
@@ -97,29 +100,43 @@ static void pack_panel(const panel *p)
     }
 }
 
-void bd_gemm_pack_a(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                    int64_t batch, int64_t block, void *to)
+/* The panels of one block, for some k. */
+static void pack_block(panel *p, bool is_a, int64_t block, int64_t k, int64_t k_count)
 {
-    panel p = {gemm, shape, &gemm->a, &shape->a, call, batch, 0, 0, 0, to};
-    int64_t first = block * shape->block_m, end = least(first + shape->block_m, shape->m);
-    for (int64_t m = first; m < end; m += p.rows) {
-        p.first = m;
-        p.rows = p.step = bd_gemm_rows_at(gemm, shape, m);
-        pack_panel(&p);
-        p.to += p.rows * shape->k * gemm->element_bytes;
+    const bd_gemm *gemm = p->gemm;
+    const bd_gemm_shape *shape = p->shape;
+    int64_t size = is_a ? shape->block_m : shape->block_n, all = is_a ? shape->m : shape->n;
+    int64_t end = least((block + 1) * size, all);
+    char *to = p->to;
+    for (int64_t at = block * size; at < end; at += p->step) {
+        p->first = at;
+        p->step = is_a ? bd_gemm_rows_at(gemm, shape, at)
+                       : bd_gemm_vectors_at(gemm, shape, at) * gemm->lanes;
+        p->rows = least(p->step, end - at);
+        pack_panel(p, k, k_count);
+        p->to += p->step * shape->k * gemm->element_bytes;
     }
+    p->to = to;
 }
 
-void bd_gemm_pack_b(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                    int64_t batch, int64_t block, void *to)
+void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call, bool is_a,
+                  int64_t batch, int64_t block, void *to)
 {
-    panel p = {gemm, shape, &gemm->b, &shape->b, call, batch, 0, 0, 0, to};
-    int64_t first = block * shape->block_n, end = least(first + shape->block_n, shape->n);
-    for (int64_t n = first; n < end; n += p.step) {
-        p.first = n;
-        p.step = bd_gemm_vectors_at(gemm, shape, n) * gemm->lanes;
-        p.rows = least(p.step, end - n);
-        pack_panel(&p);
-        p.to += p.step * shape->k * gemm->element_bytes;
+    const bd_gemm_side *side = is_a ? &shape->a : &shape->b;
+    panel p = {gemm, shape, is_a ? &gemm->a : &gemm->b, side, call, batch, 0, 0, 0, to};
+    int64_t at_once = side->across ? BD_GEMM_PACK_ROWS : most(shape->k, 1);
+    for (int64_t k = 0; k < shape->k; k += at_once)
+        pack_block(&p, is_a, block, k, least(at_once, shape->k - k));
+}
+
+void bd_gemm_pack_rows(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                       bool is_a, int64_t batch, int64_t part, void *to)
+{
+    const bd_gemm_side *side = is_a ? &shape->a : &shape->b;
+    panel p = {gemm, shape, is_a ? &gemm->a : &gemm->b, side, call, batch, 0, 0, 0, to};
+    int64_t blocks = is_a ? shape->blocks_m : shape->blocks_n, k = part * BD_GEMM_PACK_ROWS;
+    for (int64_t block = 0; block < blocks; block++) {
+        p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
+        pack_block(&p, is_a, block, k, least(BD_GEMM_PACK_ROWS, shape->k - k));
     }
 }

@@ -32,6 +32,7 @@ enum { BD_GEMM_KERNEL = 0 };
 enum {
     BD_GEMM_K_CHUNK = 4096, /* the longest sum of one micro-kernel call */
     BD_GEMM_TURN_COLUMNS = 512,
+    BD_GEMM_PACK_ROWS = 32,   /* k of an operand that are packed at once, if it lies across K */
     BD_GEMM_PAD = 16,       /* elements of junk that a transpose may leave behind a block */
 };
 
@@ -64,7 +65,9 @@ typedef enum bd_gemm_source { BD_GEMM_DIRECT, BD_GEMM_SHARED, BD_GEMM_LOCAL } bd
 
 typedef struct bd_gemm_side {
     bd_gemm_source source;
+    bool across;           /* elements of one k lie side by side in memory */
     int64_t batches;       /* packed copies: the batch points, or 1 */
+    int64_t parts;         /* SHARED: items of the pack pass for each copy */
     int64_t block_elements, batch_elements; /* of packed blocks, of all blocks of a batch point */
     size_t shared_at;      /* bytes */
     int64_t step_k, step_rows; /* strides of a plain operand: K, and M or N */
@@ -106,10 +109,11 @@ void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end);
 /* Packs one block of rows of A or columns of B at a batch point (gemm_pack.c). */
-void bd_gemm_pack_a(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                    int64_t batch, int64_t block, void *to);
-void bd_gemm_pack_b(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                    int64_t batch, int64_t block, void *to);
+void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call, bool is_a,
+                  int64_t batch, int64_t block, void *to);
+/* For an operand that lies across K: the same few k of all blocks, in the order of memory. */
+void bd_gemm_pack_rows(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                       bool is_a, int64_t batch, int64_t part, void *to);
 /* Address of element (row, k) of a plain operand at a batch point. */
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
                                const bd_kir_access *access, int64_t batch);

@@ -38,19 +38,18 @@ void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end)
     const bd_gemm *gemm = gemm_of(call);
     bd_gemm_shape shape;
     bd_gemm_shape_of(gemm, call->ints, &shape);
-    int64_t bytes = gemm->element_bytes;
-    int64_t a_items = shape.a.source == BD_GEMM_SHARED ? shape.a.batches * shape.blocks_m : 0;
+    int64_t a_items = shape.a.batches * shape.a.parts;
     for (int64_t i = begin; i < end; i++) {
         bool is_a = i < a_items;
         const bd_gemm_side *side = is_a ? &shape.a : &shape.b;
-        int64_t number = is_a ? i : i - a_items, blocks = is_a ? shape.blocks_m : shape.blocks_n;
-        int64_t batch = number / blocks, block = number % blocks;
-        int64_t at = batch * side->batch_elements + block * side->block_elements;
-        char *to = call->shared_scratch + side->shared_at + at * bytes;
-        if (is_a)
-            bd_gemm_pack_a(gemm, &shape, call, batch, block, to);
+        int64_t number = is_a ? i : i - a_items;
+        int64_t batch = number / side->parts, part = number % side->parts;
+        int64_t at = batch * side->batch_elements + (side->across ? 0 : part * side->block_elements);
+        char *to = call->shared_scratch + side->shared_at + at * gemm->element_bytes;
+        if (side->across)
+            bd_gemm_pack_rows(gemm, &shape, call, is_a, batch, part, to);
         else
-            bd_gemm_pack_b(gemm, &shape, call, batch, block, to);
+            bd_gemm_pack(gemm, &shape, call, is_a, batch, part, to);
     }
 }
 
@@ -70,10 +69,7 @@ static const char *source_of(const item *it, bool is_a)
         int64_t at = batch * side->batch_elements + block * side->block_elements;
         return it->call->shared_scratch + side->shared_at + at * gemm->element_bytes;
     }
-    if (is_a)
-        bd_gemm_pack_a(gemm, it->shape, it->call, it->batch, block, local);
-    else
-        bd_gemm_pack_b(gemm, it->shape, it->call, it->batch, block, local);
+    bd_gemm_pack(gemm, it->shape, it->call, is_a, it->batch, block, local);
     return local;
 }
 

@@ -9,11 +9,13 @@ enum {
     ITEMS_WANTED = 16,            /* enough for workers of different speed */
     SPLIT_K_LEAST = 1024,
     SPLITS_MAX = 16,
-    ALIAS_BYTES = 4096,           /* rows so far apart fall on the same cache sets */
-    ALIAS_K = 128,
+    LINE_BYTES = 64,
+    CACHE_SETS = 1024,            /* of the second cache; half of them, and half of its ways */
+    CACHE_WAYS = 8,
+    ONE_PANEL = 16,
 };
 /* Below this an item is too small to be worth handing to another worker. */
-static const double ITEM_FLOPS_LEAST = 2e6;
+static const double ITEM_FLOPS_LEAST = 6e6;
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -86,28 +88,32 @@ int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int6
     return left >= shape->vectors ? shape->vectors : left == 3 ? 4 : left;
 }
 
+/* Panels of a block so that blocks of about `wanted` panels come out alike. */
+static int64_t even_panels(int64_t panels, int64_t wanted)
+{
+    int64_t blocks = most(1, (panels + wanted / 2) / most(1, wanted));
+    return most(1, ceiling(panels, blocks));
+}
+
 static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
-    int64_t columns = shape->vectors * gemm->lanes;
+    int64_t columns = shape->vectors * gemm->lanes, rows = shape->panel_rows;
     int64_t a_rows = BLOCK_A_BYTES / (most(shape->k, 1) * gemm->element_bytes);
-    int64_t m_panels = most(1, least(BLOCK_ROWS, a_rows) / shape->panel_rows);
-    int64_t n_panels = BLOCK_PANELS;
-    m_panels = most(1, least(m_panels, ceiling(shape->m, shape->panel_rows)));
-    n_panels = most(1, least(n_panels, ceiling(shape->n, columns)));
+    int64_t m_panels = ceiling(shape->m, rows), n_panels = ceiling(shape->n, columns);
+    int64_t m_wanted = most(1, least(BLOCK_ROWS, a_rows) / rows), n_wanted = BLOCK_PANELS;
     for (;;) {
-        shape->block_m = m_panels * shape->panel_rows;
-        shape->block_n = n_panels * columns;
+        shape->block_m = even_panels(m_panels, m_wanted) * rows;
+        shape->block_n = even_panels(n_panels, n_wanted) * columns;
         shape->blocks_m = ceiling(shape->m, shape->block_m);
         shape->blocks_n = ceiling(shape->n, shape->block_n);
         int64_t items = shape->batch * shape->blocks_m * shape->blocks_n;
         double flops = 2.0 * (double)shape->block_m * (double)shape->block_n * (double)shape->k;
-        if (items >= ITEMS_WANTED || flops < ITEM_FLOPS_LEAST ||
-            (m_panels == 1 && n_panels == 1))
+        if (items >= ITEMS_WANTED || flops < 2 * ITEM_FLOPS_LEAST || (m_wanted == 1 && n_wanted == 1))
             break;
-        if (n_panels > 2 || m_panels == 1)
-            n_panels = ceiling(n_panels, 2);
+        if (n_wanted > 2 || m_wanted == 1)
+            n_wanted = ceiling(n_wanted, 2);
         else
-            m_panels = ceiling(m_panels, 2);
+            m_wanted = ceiling(m_wanted, 2);
     }
 }
 
@@ -128,26 +134,41 @@ static int64_t int_of(const int64_t *ints, bd_kir_int integer)
     return integer.argument < 0 ? integer.value : ints[integer.argument];
 }
 
+/* Whether elements a step apart, k of them, fall on so few sets of the second cache that they do
+ * not stay there while other panels are worked on. */
+static bool crowded(int64_t step_bytes, int64_t k)
+{
+    int64_t apart = step_bytes & -step_bytes; /* the power of two in it */
+    return apart >= LINE_BYTES && k > CACHE_WAYS * (CACHE_SETS * LINE_BYTES / apart);
+}
+
 /* others: how many blocks of the other operand meet each block of this one. */
 static void set_side(const bd_gemm *gemm, const bd_gemm_operand *operand, int rows_axis,
                      const int64_t *ints, const bd_gemm_shape *shape, int64_t others,
                      bd_gemm_side *side)
 {
+    bool is_a = operand == &gemm->a;
     side->batches = operand->batched ? shape->batch : 1;
-    side->step_k = side->step_rows = 0;
+    side->across = !operand->along_k;
     if (operand->plain) {
         side->step_k = int_of(ints, operand->access.strides[gemm->axis_k]);
         side->step_rows = rows_axis < 0 ? 1 : int_of(ints, operand->access.strides[rows_axis]);
-        bool aliased = side->step_k * gemm->element_bytes % ALIAS_BYTES == 0 &&
-                       shape->k > ALIAS_K && others > 1 && shape->splits == 1;
-        if (side->step_rows == 1 && !aliased) {
+        side->across = side->step_k != 1 || side->step_rows == 1;
+        bool once = (is_a ? shape->n : shape->m) <= ONE_PANEL && shape->k <= BD_GEMM_K_CHUNK;
+        if (side->step_rows == 1 && (once || shape->splits > 1 ||
+                                     !crowded(side->step_k * gemm->element_bytes, shape->k))) {
             side->source = BD_GEMM_DIRECT;
             return;
         }
     }
     bool again = shape->batch > 1 && !operand->batched; /* the same for every batch point */
-    side->source =
-        others == 1 && !again && shape->splits == 1 ? BD_GEMM_LOCAL : BD_GEMM_SHARED;
+    side->source = others == 1 && !again && shape->splits == 1 && !side->across ? BD_GEMM_LOCAL
+                                                                               : BD_GEMM_SHARED;
+    if (shape->blocks_m * shape->blocks_n * shape->splits == 1 && !again)
+        side->source = BD_GEMM_LOCAL;
+    if (side->source == BD_GEMM_SHARED)
+        side->parts = side->across ? ceiling(shape->k, BD_GEMM_PACK_ROWS)
+                                   : (is_a ? shape->blocks_m : shape->blocks_n);
 }
 
 static size_t place(size_t *total_bytes, int64_t elements, int64_t element_bytes)

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Contractions of the cpu backend against the interpreter: every way an operand can lie in memory,
+ * every kind of source and block, on every target that the host has. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cpu/cpu.h"
+#include "backends/ref/ref.h"
+#include "tests/unit/backends/program.h"
+
+static const char *const targets[] = {"generic", "avx2", "avx512"};
+static bd_arena arena;
+static bd_device *cpu, *ref;
+
+/* The device of target number i; false if the host lacks it. */
+static bool open_target(int i, int threads)
+{
+    bd_device_options options = {.threads = threads, .target = targets[i]};
+    bd_error *err = bd_cpu_driver.open(&options, &cpu);
+    if (err) {
+        ck_assert_int_eq(bd_error_code(err), BD_CODE_UNSUPPORTED);
+        bd_error_free(err);
+        return false;
+    }
+    ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
+    bd_arena_init(&arena);
+    return true;
+}
+
+static void close_target(void)
+{
+    bd_cpu_driver.ops->close(cpu);
+    bd_ref_driver.ops->close(ref);
+    bd_arena_deinit(&arena);
+}
+
+typedef struct form {
+    burn_dtype dtype;
+    bool a_turned, b_turned; /* A lies as [k, m], B as [n, k] */
+    bool prologue, epilogue, batched;
+    bool without_m, without_n;
+} form;
+
+enum { BATCH, M, N, K, A_BATCH, B_BATCH, OUT_BATCH, INTS };
+
+static bd_kir_value operand(bd_kir_builder *builder, const bd_kir_access *access, const form *f)
+{
+    bd_kir_value value = kir_load(builder, access, -1);
+    if (f->prologue)
+        value = bd_kir_unary(builder, BD_KIR_ABS, value);
+    return bd_kir_unary(builder, BD_KIR_YIELD, value);
+}
+
+static bd_kir *product(const form *f)
+{
+    bd_kir_builder *builder = bd_kir_builder_create(BD_KIR_CONTRACTION);
+    for (int i = 0; i < INTS; i++)
+        bd_kir_add_int(builder);
+    int batch = -1, m = -1, n = -1;
+    if (f->batched)
+        batch = bd_kir_add_axis(builder, BD_KIR_BATCH, bd_kir_arg(BATCH));
+    if (!f->without_m)
+        m = bd_kir_add_axis(builder, BD_KIR_M, bd_kir_arg(M));
+    if (!f->without_n)
+        n = bd_kir_add_axis(builder, BD_KIR_N, bd_kir_arg(N));
+    int k = bd_kir_add_axis(builder, BD_KIR_K, bd_kir_arg(K));
+    burn_dtype sum = bd_kir_accumulator(f->dtype);
+    bd_kir_access a = kir_access(bd_kir_add_buffer(builder, f->dtype, BD_KIR_READ));
+    bd_kir_access b = kir_access(bd_kir_add_buffer(builder, f->dtype, BD_KIR_READ));
+    bd_kir_access bias = kir_access(bd_kir_add_buffer(builder, sum, BD_KIR_READ));
+    bd_kir_access out = kir_access(bd_kir_add_buffer(builder, sum, BD_KIR_WRITE));
+    if (batch >= 0) {
+        a.strides[batch] = bd_kir_arg(A_BATCH);
+        b.strides[batch] = bd_kir_arg(B_BATCH);
+        out.strides[batch] = bd_kir_arg(OUT_BATCH);
+    }
+    a.strides[k] = f->a_turned ? bd_kir_arg(M) : bd_kir_const(1);
+    b.strides[k] = f->b_turned ? bd_kir_const(1) : bd_kir_arg(N);
+    if (m >= 0) {
+        a.strides[m] = f->a_turned ? bd_kir_const(1) : bd_kir_arg(K);
+        out.strides[m] = bd_kir_arg(N);
+    }
+    if (n >= 0) {
+        b.strides[n] = f->b_turned ? bd_kir_arg(K) : bd_kir_const(1);
+        bias.strides[n] = out.strides[n] = bd_kir_const(1);
+    }
+    bd_kir_begin_phase(builder, BD_KIR_OPERAND_A);
+    operand(builder, &a, f);
+    bd_kir_begin_phase(builder, BD_KIR_OPERAND_B);
+    operand(builder, &b, f);
+    bd_kir_begin_phase(builder, BD_KIR_EPILOGUE);
+    bd_kir_instr acc = {.code = BD_KIR_ACC, .dtype = (uint8_t)sum};
+    bd_kir_value value = bd_kir_emit(builder, &acc);
+    if (f->epilogue) {
+        value = bd_kir_binary(builder, BD_KIR_ADD, value, kir_load(builder, &bias, -1));
+        value = bd_kir_binary(builder, BD_KIR_MAX, value, bd_kir_const_float(builder, sum, 0));
+    }
+    kir_store(builder, &out, value);
+    return kir_finish(builder, &arena);
+}
+
+/* Small whole numbers: sums are exact in every type, in every order. */
+static void fill(void *to, burn_dtype dtype, int64_t count, uint32_t seed)
+{
+    static const uint16_t f16[] = {0x0000, 0x3C00, 0xBC00, 0x4000, 0xC000};
+    static const uint16_t bf16[] = {0x0000, 0x3F80, 0xBF80, 0x4000, 0xC000};
+    static const float floats[] = {0, 1, -1, 2, -2};
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        unsigned pick = (seed >> 16) % 5;
+        if (dtype == BURN_F64)
+            ((double *)to)[i] = (double)floats[pick];
+        else if (dtype == BURN_F32)
+            ((float *)to)[i] = floats[pick];
+        else
+            ((uint16_t *)to)[i] = dtype == BURN_F16 ? f16[pick] : bf16[pick];
+    }
+}
+
+static void compare(const form *f, const bd_kir *program, const int64_t *sizes)
+{
+    int64_t ints[INTS] = {sizes[0], sizes[1], sizes[2], sizes[3]};
+    ints[A_BATCH] = sizes[1] * sizes[3];
+    ints[B_BATCH] = sizes[0] == 3 ? 0 : sizes[2] * sizes[3]; /* sometimes the same B for all */
+    ints[OUT_BATCH] = sizes[1] * sizes[2];
+    int64_t counts[] = {sizes[0] * ints[A_BATCH], sizes[0] * sizes[2] * sizes[3], sizes[2],
+                        sizes[0] * ints[OUT_BATCH]};
+    burn_dtype sum = bd_kir_accumulator(f->dtype);
+    burn_dtype dtypes[] = {f->dtype, f->dtype, sum, sum};
+    void *buffers[4];
+    for (int i = 0; i < 4; i++) {
+        buffers[i] = malloc((size_t)counts[i] * burn_dtype_size(dtypes[i]) + 8);
+        fill(buffers[i], dtypes[i], counts[i], (uint32_t)i + 1);
+    }
+    size_t bytes = (size_t)counts[3] * burn_dtype_size(sum);
+    char *expected = malloc(bytes + 8);
+    memset(expected, 0x55, bytes + 8);
+    memset(buffers[3], 0x55, bytes + 8);
+    void *ref_buffers[] = {buffers[0], buffers[1], buffers[2], expected};
+    bd_block block = {.ints = ints, .buffers = ref_buffers};
+    kir_run(&bd_ref_driver, ref, program, &block);
+    block.buffers = buffers;
+    kir_run(&bd_cpu_driver, cpu, program, &block);
+    ck_assert_msg(memcmp(buffers[3], expected, bytes + 8) == 0,
+                  "type %d turned %d %d prologue %d epilogue %d sizes %d %d %d %d", (int)f->dtype,
+                  f->a_turned, f->b_turned, f->prologue, f->epilogue, (int)sizes[0],
+                  (int)sizes[1], (int)sizes[2], (int)sizes[3]);
+    for (int i = 0; i < 4; i++)
+        free(buffers[i]);
+    free(expected);
+}
+
+static const int64_t plain_sizes[][4] = {
+    {1, 1, 1, 1},    {1, 3, 5, 7},      {1, 4, 130, 33},  {1, 14, 32, 16},  {1, 61, 67, 71},
+    {1, 128, 10, 64}, {1, 13, 257, 300}, {1, 200, 300, 50}, {1, 1, 300, 700}, {1, 300, 1, 700},
+    {1, 5, 7, 5000}, {1, 0, 3, 4},      {1, 3, 0, 4},     {1, 3, 4, 0},     {1, 31, 33, 2100},
+};
+static const int64_t batched_sizes[][4] = {
+    {1, 7, 9, 11}, {2, 33, 40, 17}, {3, 20, 65, 30}, {3, 150, 300, 40}, {0, 2, 3, 4}, {17, 1, 8, 5}};
+
+/* All sizes of a form; its program is made once. */
+static void compare_all(const form *f, const int64_t (*sizes)[4], size_t count)
+{
+    bd_kir *program = product(f);
+    for (size_t i = 0; i < count; i++)
+        compare(f, program, sizes[i]);
+}
+
+START_TEST(every_layout)
+{
+    if (!open_target(_i, 2))
+        return;
+    for (int bits = 0; bits < 32; bits++) {
+        form f = {.dtype = bits & 16 ? BURN_F64 : BURN_F32,
+                  .a_turned = bits & 1,
+                  .b_turned = bits & 2,
+                  .epilogue = bits & 4,
+                  .batched = bits & 8};
+        if (f.batched)
+            compare_all(&f, batched_sizes, sizeof batched_sizes / sizeof *batched_sizes);
+        else
+            compare_all(&f, plain_sizes, sizeof plain_sizes / sizeof *plain_sizes);
+    }
+    close_target();
+}
+END_TEST
+
+START_TEST(prologues_and_half_floats)
+{
+    static const burn_dtype dtypes[] = {BURN_F32, BURN_F16, BURN_BF16};
+    if (!open_target(_i, 2))
+        return;
+    for (int bits = 0; bits < 12; bits++) {
+        form f = {.dtype = dtypes[bits % 3],
+                  .a_turned = bits / 3 & 1,
+                  .b_turned = bits / 3 & 2,
+                  .prologue = true,
+                  .epilogue = true};
+        compare_all(&f, plain_sizes, sizeof plain_sizes / sizeof *plain_sizes);
+    }
+    close_target();
+}
+END_TEST
+
+START_TEST(missing_axes)
+{
+    if (!open_target(_i, 1))
+        return;
+    for (int bits = 0; bits < 16; bits++) {
+        form f = {.dtype = BURN_F32,
+                  .without_m = bits & 1,
+                  .without_n = bits & 2,
+                  .epilogue = bits & 4,
+                  .a_turned = bits & 8,
+                  .b_turned = bits & 8};
+        int64_t m = f.without_m ? 1 : 77, n = f.without_n ? 1 : 83;
+        const int64_t sizes[][4] = {{1, m, n, 300}, {1, m, n, 5000}};
+        compare_all(&f, sizes, 2);
+    }
+    close_target();
+}
+END_TEST
+
+static void fill_fractions(float *to, int64_t count, uint32_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        to[i] = (float)(seed >> 8) * 0x1p-24f - 0.5f;
+    }
+}
+
+/* The same bits whatever the number of workers, also where K is split. */
+START_TEST(threads_do_not_change_bits)
+{
+    static const int64_t sizes[][4] = {
+        {1, 100, 200, 300}, {1, 300, 500, 700}, {1, 10, 20, 9000}, {1, 1, 2000, 3000}};
+    form f = {.dtype = BURN_F32, .a_turned = _i & 1, .b_turned = _i & 2, .epilogue = true};
+    float *first[4];
+    for (int run = 0; run < 3; run++) {
+        ck_assert(open_target(0, run + 1));
+        bd_kir *program = product(&f);
+        for (int i = 0; i < 4; i++) {
+            int64_t m = sizes[i][1], n = sizes[i][2], k = sizes[i][3];
+            float *a = malloc((size_t)(m * k) * 4), *b = malloc((size_t)(k * n) * 4);
+            float *bias = malloc((size_t)n * 4), *out = malloc((size_t)(m * n) * 4);
+            fill_fractions(a, m * k, 1);
+            fill_fractions(b, k * n, 2);
+            fill_fractions(bias, n, 3);
+            bd_block block = {.ints = (int64_t[]){1, m, n, k, 0, 0, 0},
+                              .buffers = (void *[]){a, b, bias, out}};
+            kir_run(&bd_cpu_driver, cpu, program, &block);
+            for (int64_t c = 0; c < n; c += 19) { /* also right */
+                double sum = (double)bias[c];
+                for (int64_t j = 0; j < k; j++)
+                    sum += (double)(f.a_turned ? a[j * m] : a[j]) *
+                           (double)(f.b_turned ? b[c * k + j] : b[j * n + c]);
+                ck_assert_double_eq_tol((double)out[c], sum < 0 ? 0 : sum, 2e-4);
+            }
+            if (run == 0)
+                first[i] = out;
+            else
+                ck_assert_mem_eq(out, first[i], (size_t)(m * n) * 4);
+            free(a);
+            free(b);
+            free(bias);
+            if (run)
+                free(out);
+        }
+        close_target();
+    }
+    for (int i = 0; i < 4; i++)
+        free(first[i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("gemm");
+    TCase *tests = tcase_create("gemm");
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, every_layout, 0, 3);
+    tcase_add_loop_test(tests, prologues_and_half_floats, 0, 3);
+    tcase_add_loop_test(tests, missing_axes, 0, 3);
+    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, 4);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

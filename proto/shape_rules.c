@@ -94,7 +94,7 @@ bd_error *burn_normalize_dim(int64_t dim, int32_t rank, int32_t *out)
 {
     int64_t counted = rank > 0 ? rank : 1;
     if (dim < -counted || dim >= counted)
-        BD_FAIL(INVALID, "dim %lld is outside %lld..%lld, for a tensor of %d dims", (long long)dim,
+        BD_FAIL(INVALID, "dim %lld is out of range %lld..%lld, for a tensor of %d dims", (long long)dim,
                 (long long)-counted, (long long)counted - 1, rank);
     *out = (int32_t)(dim < 0 ? dim + counted : dim);
     return NULL;

@@ -299,7 +299,7 @@ def run_first_step():
             times = []
             for number in range(6):
                 cache = os.path.join(folder, str(number) if name == "first_step_cold" else "warm")
-                environment = {**os.environ, "BURND_CACHE": cache}
+                environment = {**os.environ, "BURND_CACHE_DIR": cache}
                 environment.pop("BURN_URL", None)
                 begin = time.perf_counter()
                 done = subprocess.run([sys.executable, "-c", FIRST_STEP], env=environment, capture_output=True, text=True)

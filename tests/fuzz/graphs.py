@@ -164,7 +164,7 @@ def compare(program, results):
 
 
 def start(with_torch, extra=None):
-    workers = [Worker("fused", extra), Worker("unfused", {**(extra or {}), "BURND_FUSION": "off"}), Worker("ref", extra)]
+    workers = [Worker("fused", extra), Worker("unfused", {**(extra or {}), "BURND_FUSION": "off"}), Worker("ref", {**(extra or {}), "BURND_DEVICE": "ref"})]
     return workers, Worker("torch") if with_torch else None
 
 

@@ -2,10 +2,12 @@
 """The device under test is BURN_TEST_DEVICE (cpu or ref); deploy/check runs the suite once for each."""
 import os
 
-import burn
-import pytest
-
 DEVICE = os.environ.get("BURN_TEST_DEVICE", "cpu")
+os.environ["BURND_DEVICE"] = DEVICE  # of private daemons
+
+import burn  # noqa: E402
+import pytest  # noqa: E402
+
 burn.set_default_device(DEVICE)
 
 

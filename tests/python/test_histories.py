@@ -117,7 +117,29 @@ def trained(read):
     return [w]
 
 
-PROGRAMS = [mlp, middle, twice, second_order, recurrent, truncated, dropped, indexed, trained]
+def made(read):
+    """Leaves that are results of ops themselves."""
+    burn.manual_seed(3)
+    w = burn.randn(3, 3, dtype=burn.float64, requires_grad=True)
+    b = burn.full((3,), 0.25, dtype=burn.float64, requires_grad=True)
+    c = burn.full((3,), 0.25, dtype=burn.float64, requires_grad=True)
+    h = read(burn.sin(w @ w + b))
+    read(((h + c) * b).sum()).backward()
+    return [w.grad, b.grad, c.grad]
+
+
+def scaled(read):
+    """Scalars and sizes of an earlier trace."""
+    x, w = tensors(2, (5, 5))
+    total = 0
+    for i, rows in enumerate((2, 3, 5)):
+        h = read(burn.tanh(x[:rows] @ w) * (i + 0.5))
+        total = total + read(h.mean() ** 2)
+    total.backward()
+    return [x.grad, w.grad]
+
+
+PROGRAMS = [made, scaled, mlp, middle, twice, second_order, recurrent, truncated, dropped, indexed, trained]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)

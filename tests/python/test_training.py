@@ -111,7 +111,7 @@ def test_a_warm_cache_needs_no_compiler(tmp_path):
               "m = nn.Sequential(nn.Linear(7, 9), nn.GELU(), nn.LayerNorm(9), nn.Linear(9, 4))\n"
               "F.cross_entropy(m(burn.ones(5, 7)), burn.zeros(5, dtype=burn.int64)).backward()\n"
               "print(float(m[0].weight.grad.abs().sum()), burn.stats()['kernels'])\n")
-    environment = {**os.environ, "BURND_CACHE": str(tmp_path)}
+    environment = {**os.environ, "BURND_CACHE_DIR": str(tmp_path)}
     environment.pop("BURN_URL", None)
     for extra in ({}, {"BURND_COMPILE": "never"}):
         done = subprocess.run([sys.executable, "-c", "import burn; burn.manual_seed(1)\n" + script],

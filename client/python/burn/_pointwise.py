@@ -283,6 +283,9 @@ Tensor.is_contiguous = lambda self, memory_format=None: self._contiguous
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Writes src, broadcast and cast, over this tensor."""
+    if self.requires_grad and not self.is_leaf and _core.grad_enabled():  # what stood here has the gradient 0
+        shape = tuple(self.shape)
+        src = _ops.slice_update(self, src, (0,) * len(shape), shape, (1,) * len(shape))
     return assign(self, src, cast=True)
 
 

@@ -257,9 +257,7 @@ def _tensors(tensors: Any, what: str) -> list[Tensor]:
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: Any = None) -> Tensor:
     """Tensors one after another along a dim; 1-D empty ones are left out."""
-    tensors = _tensors(tensors, "cat")
-    kept = [x for x in tensors if tuple(x.shape) != (0,)]
-    return _ops.concat(kept or tensors[:1], dim if axis is None else axis)
+    return _ops.concat(_tensors(tensors, "cat"), dim if axis is None else axis)
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: Any = None) -> Tensor:

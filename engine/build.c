@@ -421,8 +421,9 @@ bd_node bd_build_identity(bd_graph *graph, bd_node node)
 /* Numbers that are exact in double are converted at once; everything else is a node. */
 static bool recast_leaf(bd_graph *graph, const bd_graph_node *node, burn_dtype dtype, bd_node *out)
 {
-    bool wide = node->dtype == BURN_F64 || node->dtype == BURN_I64;
-    if (node->kind == BD_NODE_SCALAR && wide && dtype != BURN_BOOL) {
+    /* The stream holds both a float64 and a saturated int64 of each scalar. */
+    bool held = node->dtype == BURN_I64 || (node->dtype == BURN_F64 && (burn_dtype_is_float(dtype) || dtype == BURN_I64));
+    if (node->kind == BD_NODE_SCALAR && held && dtype != BURN_BOOL) {
         const bd_graph_scalar scalar = graph->scalars.items[node->number];
         *out = bd_graph_scalar_node(graph, scalar.path, scalar.slot, dtype);
         return true;

@@ -40,8 +40,10 @@ static bool infer_alike(const burn_op_record *record, const burn_tensor_type *co
     for (uint32_t i = 0; i < record->input_count; i++) {
         if (info->input_roles[i] != BURN_INPUT_VALUE || record->inputs[i].kind == BURN_OPERAND_ABSENT)
             return false;
-        if (!inputs[i])
+        if (!inputs[i] && record->inputs[i].kind != BURN_OPERAND_BOOL)
             continue;
+        if (!inputs[i])
+            return false;
         if (!first)
             first = inputs[i];
         else if (inputs[i]->dtype != first->dtype ||

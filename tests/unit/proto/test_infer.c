@@ -174,7 +174,7 @@ static const struct {
     {"matmul", "float32[3,4] float32[5,6]", "", "matmul: inner sizes differ: 4 and 5, from [3, 4] and [5, 6]"},
     {"linear", "float32[4,5] float32[3,6] -", "", "5 features, weight [3, 6] takes 6"},
     {"add", "float32[3] float32[4]", "", "[3] and [4] do not broadcast"},
-    {"sum", "float32[2,3]", "dims=[5]", "dim 5 is outside -2..1"},
+    {"sum", "float32[2,3]", "dims=[5]", "dim 5 is out of range -2..1"},
     {"reshape", "float32[3,4]", "shape=[5,2]", "[3, 4] has 12 elements, [5, 2] has 10"},
     {"expand", "float32[3,4]", "shape=[3,5]", "size 4 cannot become 5"},
     {"layer_norm", "float32[4,5] - - 1e-5", "shape=[6]", "x [4, 5] does not end in the shape [6]"},

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BACKLOG = 511 };
+enum { BACKLOG = 511, SEND_BUFFER_BYTES = 1024 * 1024 };
 
 static bd_error *failed(const char *url, const char *what)
 {
@@ -170,6 +170,9 @@ bd_error *bd_net_prepare(int fd, bool *out_is_unix)
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         BD_FAIL(INVALID, "descriptor %d: %s", fd, strerror(errno));
     *out_is_unix = domain == AF_UNIX;
+    int buffer_bytes = SEND_BUFFER_BYTES; /* as far as the system allows */
+    if (domain == AF_UNIX)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
     if (domain != AF_UNIX) {
         /* A silent peer is gone after 15 + 3 * 15 s. */
         int on = 1, seconds = 15, probes = 3;

@@ -39,6 +39,8 @@ void bd_log(bd_log_level level, const char *module, const char *format, ...)
     used += more > 0 ? (size_t)more : 0;
     if (used > sizeof line - 2)
         used = sizeof line - 2;
+    for (size_t i = 0; i < used; i++) /* text of a client must not look like a line of its own */
+        line[i] = (unsigned char)line[i] < 0x20 || line[i] == 0x7F ? '?' : line[i];
     line[used++] = '\n';
     if (write(STDERR_FILENO, line, used) < 0)
         return;

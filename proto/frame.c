@@ -261,7 +261,7 @@ bd_error *bd_frame_parser_feed(bd_frame_parser *parser, const uint8_t *bytes, si
 
 void bd_frame_parser_set_payload(bd_frame_parser *parser, uint8_t *payload)
 {
-    BD_ASSERT(parser->state == STATE_PADDING);
+    BD_ASSERT(parser->state == STATE_PADDING || parser->state == STATE_PAYLOAD);
     parser->payload = payload;
 }
 

@@ -67,7 +67,9 @@ def loss_of(outputs, weights):
     return total
 
 
-ROWS_WITH_GRADIENT = [row for row in ROWS if row.gradient and "f" in row.dtypes and row.inputs]
+# a slope sees through detach, a gradient does not: that is its meaning
+ROWS_WITH_GRADIENT = [row for row in ROWS if row.gradient and "f" in row.dtypes and row.inputs and "detach()" not in
+                      row.expression.replace("t.detach()", "").replace("w.detach()", "").replace("p.detach()", "")]
 
 
 @pytest.mark.parametrize("row", ROWS_WITH_GRADIENT, ids=lambda row: row.name)

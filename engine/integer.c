@@ -20,6 +20,7 @@ struct bd_ints {
     BD_VEC(uint32_t) users;    /* by entry: head of its chain in user_links, or 0 */
     BD_VEC(pair) user_links;   /* a = an expression that reads the entry, b = next link */
     BD_VEC(pair) pending;      /* unions that are still to be made */
+    BD_VEC(bd_int) products;   /* by representative: a product of its class, or 0 */
     uint32_t *slots;           /* hash table of entries; 0 = free, else number + 1 */
     uint32_t slot_count;
 };
@@ -47,6 +48,7 @@ void bd_ints_destroy(bd_ints *ints)
     bd_vec_deinit(&ints->users);
     bd_vec_deinit(&ints->user_links);
     bd_vec_deinit(&ints->pending);
+    bd_vec_deinit(&ints->products);
     bd_free(ints->slots);
     bd_free(ints);
 }
@@ -147,6 +149,7 @@ static bd_int intern(bd_ints *ints, bd_int_kind kind, int64_t value, uint32_t a,
     *bd_vec_push(&ints->entries) = (bd_int_entry){.kind = (uint8_t)kind, .value = value, .a = a, .b = b};
     *bd_vec_push(&ints->parents) = number;
     *bd_vec_push(&ints->users) = 0;
+    *bd_vec_push(&ints->products) = kind == BD_INT_MUL ? number : 0;
     if (is_expression(kind)) {
         add_user(ints, a, number);
         if (b != a)
@@ -386,6 +389,8 @@ void bd_int_unite(bd_ints *ints, bd_int a, bd_int b)
             loser = swap;
         }
         ints->parents.items[loser] = winner;
+        if (!ints->products.items[winner])
+            ints->products.items[winner] = ints->products.items[loser];
         uint32_t link = ints->users.items[loser];
         ints->users.items[loser] = 0;
         while (link) {
@@ -399,6 +404,16 @@ void bd_int_unite(bd_ints *ints, bd_int a, bd_int b)
                 *bd_vec_push(&ints->pending) = (pair){user.a, again};
         }
     }
+}
+
+bool bd_int_as_product(const bd_ints *ints, bd_int a, bd_int *out_left, bd_int *out_right)
+{
+    bd_int product = ints->products.items[bd_int_find(ints, a)];
+    if (!product)
+        return false;
+    *out_left = bd_int_find(ints, ints->entries.items[product].a);
+    *out_right = bd_int_find(ints, ints->entries.items[product].b);
+    return true;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

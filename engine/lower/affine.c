@@ -13,25 +13,26 @@ typedef struct factors {
     bd_int atoms[BD_FACTORS_MAX];
 } factors;
 
-/* Flattens nested products; what does not fit stays one atom. */
+/* Flattens nested products, also of what a product is known to be equal to; what does not fit stays
+ * one atom. */
 static void collect_factors(const bd_ints *ints, bd_int product, factors *out)
 {
+    enum { EXPANSIONS_MAX = 24 }; /* equalities may lead in a circle */
     bd_int stack[BD_FACTORS_MAX];
-    uint32_t depth = 0;
+    uint32_t depth = 0, expansions = 0;
     stack[depth++] = product;
     while (depth > 0) {
-        bd_int each = bd_int_find(ints, stack[--depth]);
+        bd_int each = bd_int_find(ints, stack[--depth]), left, right;
         int64_t value;
         if (bd_int_is_const(ints, each, &value) && value >= INT32_MIN && value <= INT32_MAX &&
             out->constant <= INT32_MAX && out->constant >= INT32_MIN) {
             out->constant *= value;
-            continue;
-        }
-        const bd_int_entry *entry = bd_int_at(ints, each);
-        if (entry->kind == BD_INT_MUL && depth + 2 <= BD_FACTORS_MAX &&
-            out->count + depth + 2 < BD_FACTORS_MAX) {
-            stack[depth++] = entry->b;
-            stack[depth++] = entry->a;
+        } else if (depth + 2 <= BD_FACTORS_MAX && out->count + depth + 2 < BD_FACTORS_MAX &&
+                   expansions < EXPANSIONS_MAX && bd_int_as_product(ints, each, &left, &right) &&
+                   left != each && right != each) {
+            stack[depth++] = right;
+            stack[depth++] = left;
+            expansions++;
         } else {
             BD_ASSERT(out->count < BD_FACTORS_MAX);
             out->atoms[out->count++] = each;

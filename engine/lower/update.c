@@ -3,14 +3,11 @@
 #include "engine/lower/region.h"
 #include "proto/base/assert.h"
 
-static uint32_t want_all(bd_region *region, bd_node node, bd_position *out_at)
+/* An axis a dim, as the places need them apart; emission joins those that nothing tells apart. */
+static bd_position span(bd_region *region, const bd_graph_node *node)
 {
-    const bd_graph_node *wanted = bd_graph_at(region->graph, node);
-    *out_at = bd_region_span(region, wanted->dims, wanted->rank);
-    region->live[region->live_count++] = out_at;
-    uint32_t value = bd_region_want(region, node, out_at, BD_DOMAIN_MAIN, 0);
-    region->live_count--;
-    return value;
+    return node->rank < BD_AXES_MAX ? bd_region_span_dims(region, node->dims, node->rank)
+                                    : bd_region_span(region, node->dims, node->rank);
 }
 
 static bool add_root(bd_region *region, bd_region_root root, const bd_position *place)
@@ -25,23 +22,36 @@ static bool add_root(bd_region *region, bd_region_root root, const bd_position *
 bool bd_region_copy_base(bd_region *region, bd_node node)
 {
     const bd_graph_node *update = bd_graph_at(region->graph, node);
-    bd_position at;
-    uint32_t value = want_all(region, update->inputs[0], &at);
+    bd_position at = bd_region_span(region, update->dims, update->rank);
+    region->live[region->live_count++] = &at;
+    uint32_t value = bd_region_want(region, update->inputs[0], &at, BD_DOMAIN_MAIN, 0);
+    region->live_count--;
     return add_root(region, (bd_region_root){.value = value, .target = node, .copies = 1}, &at);
+}
+
+/* In all of these the places are cut out first, then the value is wanted: a view that cannot be told
+ * apart there is then stored by a region of its own. */
+
+static bool add_root_of(bd_region *region, bd_node wanted, bd_position *at, bd_position *place,
+                        bd_region_root root)
+{
+    region->live[region->live_count++] = at;
+    region->live[region->live_count++] = place;
+    root.value = bd_region_want(region, wanted, at, BD_DOMAIN_MAIN, 0);
+    region->live_count -= 2;
+    return add_root(region, root, place);
 }
 
 bool bd_region_store_update(bd_region *region, bd_node node)
 {
     const bd_graph_node *update = bd_graph_at(region->graph, node);
     const bd_graph_node *written = bd_graph_at(region->graph, update->inputs[1]);
-    bd_position at;
-    uint32_t value = want_all(region, update->inputs[1], &at);
+    bd_position at = span(region, written), place;
     /* The places are those that a slice with these attributes would show. */
     bd_graph_node slice = *update;
     slice.dims = written->dims;
-    bd_position place;
     return bd_slice_place(region, &slice, update, &at, &place) &&
-           add_root(region, (bd_region_root){.value = value, .target = node}, &place);
+           add_root_of(region, update->inputs[1], &at, &place, (bd_region_root){.target = node});
 }
 
 bool bd_region_store_scatter(bd_region *region, bd_node node)
@@ -49,28 +59,24 @@ bool bd_region_store_scatter(bd_region *region, bd_node node)
     const bd_graph_node *scatter = bd_graph_at(region->graph, node);
     const bd_graph_node *source = bd_graph_at(region->graph, scatter->inputs[2]);
     uint32_t dim = (uint32_t)scatter->attrs[0].value;
-    bd_position at = bd_region_span(region, source->dims, source->rank);
+    bd_position at = span(region, source), place;
     bd_affine along;
-    region->live[region->live_count++] = &at;
-    bool told = bd_region_take(region, &at, source->dims, dim, dim + 1, &along);
-    uint32_t value = bd_region_want(region, scatter->inputs[2], &at, BD_DOMAIN_MAIN, 0);
-    region->live_count--;
     /* The places are those that a gather with this index would read. */
     bd_graph_node gather = *scatter;
     gather.dims = source->dims;
-    bd_position place;
-    if (!told || !bd_gather_place(region, &gather, scatter, &at, &place))
+    region->live[region->live_count++] = &at;
+    bool told = bd_region_take(region, &at, source->dims, dim, dim + 1, &along);
+    region->live_count--;
+    if (!told || !bd_gather_place(region, &gather, scatter, &at, &place) ||
+        !add_root_of(region, scatter->inputs[2], &at, &place,
+                     (bd_region_root){.target = node, .mode = (uint8_t)bd_lower_code(scatter)}))
         return false;
     /* Equal indices collide along the dim only, so that rows are independent. */
-    region->live[region->live_count++] = &place;
     told = bd_region_take(region, &at, source->dims, dim, dim + 1, &along);
-    region->live_count--;
-    BD_ASSERT(told);
+    BD_ASSERT(told); /* it is cut already */
     for (uint32_t i = 0; i < along.count; i++)
         region->roles[along.terms[i].axis] = BD_KIR_SERIAL;
-    bd_region_root root = {
-        .value = value, .target = node, .mode = (uint8_t)bd_lower_code(scatter)};
-    return add_root(region, root, &place);
+    return true;
 }
 
 bool bd_region_store_piece(bd_region *region, bd_node node, uint32_t operand)
@@ -84,8 +90,7 @@ bool bd_region_store_piece(bd_region *region, bd_node node, uint32_t operand)
         const bd_graph_node *before = bd_graph_at(region->graph, concat->inputs[i]);
         offset = bd_int_add(ints, offset, before->dims[dim]);
     }
-    bd_position at;
-    uint32_t value = want_all(region, concat->inputs[operand], &at);
+    bd_position at = span(region, piece);
     bd_run runs[3];
     bd_position place = {0, runs};
     const uint32_t begins[4] = {0, dim, dim + 1, piece->rank};
@@ -102,5 +107,6 @@ bool bd_region_store_piece(bd_region *region, bd_node node, uint32_t operand)
         runs[place.run_count++] = (bd_run){begins[i + 1] - begins[i], index};
     }
     region->live_count -= 2;
-    return told && add_root(region, (bd_region_root){.value = value, .target = node}, &place);
+    return told && add_root_of(region, concat->inputs[operand], &at, &place,
+                               (bd_region_root){.target = node});
 }

@@ -229,23 +229,19 @@ static uint32_t count_virtual(const bd_position *position)
     return count;
 }
 
+/* All other dims are cut before the index is wanted, whose views might split axes elsewhere. */
 static bool pass_gather(builder *into, const bd_graph_node *gather, const bd_graph_node *input,
                         bd_position *from)
 {
     bd_region *region = into->region;
-    uint32_t dim = (uint32_t)gather->attrs[0].value;
+    uint32_t dim = (uint32_t)gather->attrs[0].value, place = 0;
+    bd_affine unknown = bd_affine_const(BD_INT_0);
     if (count_virtual(from) >= 3)
-        return false;
-    region->live[region->live_count++] = &into->position;
-    uint32_t index = bd_region_want(region, gather->inputs[1], from, BD_DOMAIN_MAIN, 0);
-    region->live_count--;
-    uint8_t axis;
-    if (!add_virtual(region, index, input->dims[dim], gather->record, &axis))
         return false;
     for (uint32_t d = 0; d < input->rank;) {
         if (d == dim) {
-            bd_affine place = bd_affine_axis(axis);
-            push(into, 1, &place);
+            place = into->position.run_count;
+            push(into, 1, &unknown);
             d++;
             continue;
         }
@@ -258,6 +254,13 @@ static bool pass_gather(builder *into, const bd_graph_node *gather, const bd_gra
             return false;
         d = end;
     }
+    region->live[region->live_count++] = &into->position;
+    uint32_t index = bd_region_want(region, gather->inputs[1], from, BD_DOMAIN_MAIN, 0);
+    region->live_count--;
+    uint8_t axis;
+    if (!add_virtual(region, index, input->dims[dim], gather->record, &axis))
+        return false;
+    into->position.runs[place].index = bd_affine_axis(axis);
     return true;
 }
 

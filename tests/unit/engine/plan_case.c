@@ -37,11 +37,23 @@ static void read_word(const char **text, char word[64])
     skip_space(text);
 }
 
-static int64_t read_size(const plan_case *made, const char **text)
+static int64_t read_number(const plan_case *made, const char **text)
 {
     if (isupper((unsigned char)**text))
         return made->sizes[*(*text)++ - 'A'];
     return strtoll(*text, (char **)(uintptr_t)text, 10);
+}
+
+/* "3", "A", "A*B", "A+1": from left to right. */
+static int64_t read_size(const plan_case *made, const char **text)
+{
+    int64_t size = read_number(made, text);
+    while (**text == '*' || **text == '+') {
+        bool adds = *(*text)++ == '+';
+        int64_t other = read_number(made, text);
+        size = adds ? size + other : size * other;
+    }
+    return size;
 }
 
 static int read_sizes(const plan_case *made, const char **text, int64_t sizes[16])

@@ -6,7 +6,8 @@
  *     g, h = grad y x w        gradients of y with respect to x and w
  *     die x; out y g           externals whose handles are freed; values that survive
  *
- * Statements are separated by ";". "." is the shape of rank 0. */
+ * Statements are separated by ";". "." is the shape of rank 0. Letters A, B, C … stand for sizes that the
+ * case brings; sizes may be written as "A*B" or "A+1". */
 #pragma once
 
 #include <stdbool.h>

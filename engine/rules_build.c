@@ -33,6 +33,12 @@ int64_t bd_rule_is_float(bd_graph *graph, int64_t dtype)
     return burn_dtype_is_float((burn_dtype)dtype);
 }
 
+int64_t bd_rule_wide(bd_graph *graph, int64_t dtype)
+{
+    (void)graph;
+    return dtype == BURN_F64 ? BURN_F64 : BURN_F32;
+}
+
 int64_t bd_rule_rank(bd_graph *graph, bd_node node)
 {
     return node == BD_NODE_NONE ? 0 : bd_graph_at(graph, node)->rank;

@@ -14,6 +14,8 @@ bd_node bd_rule_whole(bd_graph *graph, int64_t value);
 bd_node bd_rule_gradient(bd_graph *graph, bd_node found, bd_node input);
 
 int64_t bd_rule_is_float(bd_graph *graph, int64_t dtype);
+/* float64 stays, all else float32: what random numbers are made in. */
+int64_t bd_rule_wide(bd_graph *graph, int64_t dtype);
 int64_t bd_rule_rank(bd_graph *graph, bd_node node);
 /* Negative dims count from the end. */
 bd_int bd_rule_size(bd_graph *graph, bd_node node, int64_t dim);

@@ -2132,9 +2132,9 @@ static void gradient_dropout(const bd_rule_call *call, bd_node *out)
 static uint32_t decompose_dropout(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
-    const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = bd_graph_at(graph, call->inputs[0])->dtype}, {.value = (bd_int)call->attrs[0].value}, {.value = (bd_int)call->attrs[1].value}, {.value = 0}};
+    const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = bd_rule_wide(graph, bd_graph_at(graph, call->inputs[0])->dtype)}, {.value = (bd_int)call->attrs[0].value}, {.value = (bd_int)call->attrs[1].value}, {.value = 0}};
     bd_node n2 = bd_build(graph, BURN_OP_RANDOM_UNIFORM, NULL, 0, a1);
-    bd_node n3 = bd_build_cast(graph, call->inputs[1], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n3 = bd_build_cast(graph, call->inputs[1], (burn_dtype)(bd_rule_wide(graph, bd_graph_at(graph, call->inputs[0])->dtype)));
     bd_node n4 = bd_build(graph, BURN_OP_GE, (bd_node[]){n2, n3}, 2, NULL);
     bd_node n5 = bd_rule_whole(graph, 1);
     bd_node n6 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n5, call->inputs[1]}, 2, NULL);
@@ -2226,23 +2226,24 @@ static uint32_t decompose_eye(const bd_rule_call *call, bd_node *out)
 static uint32_t decompose_uniform(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
-    const bd_attr_value a1[] = {call->attrs[0], {.value = call->attrs[1].value}, {.value = (bd_int)call->attrs[2].value}, {.value = (bd_int)call->attrs[3].value}, {.value = 0}};
+    const bd_attr_value a1[] = {call->attrs[0], {.value = bd_rule_wide(graph, call->attrs[1].value)}, {.value = (bd_int)call->attrs[2].value}, {.value = (bd_int)call->attrs[3].value}, {.value = 0}};
     bd_node n2 = bd_build(graph, BURN_OP_RANDOM_UNIFORM, NULL, 0, a1);
-    bd_node n3 = bd_build_cast(graph, call->inputs[0], (burn_dtype)(call->attrs[1].value));
-    bd_node n4 = bd_build_cast(graph, call->inputs[1], (burn_dtype)(call->attrs[1].value));
+    bd_node n3 = bd_build_cast(graph, call->inputs[0], (burn_dtype)(bd_rule_wide(graph, call->attrs[1].value)));
+    bd_node n4 = bd_build_cast(graph, call->inputs[1], (burn_dtype)(bd_rule_wide(graph, call->attrs[1].value)));
     bd_node n5 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n4, n3}, 2, NULL);
     bd_node n6 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n2, n5}, 2, NULL);
     bd_node n7 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n3, n6}, 2, NULL);
-    out[0] = n7;
+    bd_node n8 = bd_build_cast(graph, n7, (burn_dtype)(call->attrs[1].value));
+    out[0] = n8;
     return 1;
 }
 
 static uint32_t decompose_normal(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
-    const bd_attr_value a1[] = {call->attrs[0], {.value = call->attrs[1].value}, {.value = (bd_int)call->attrs[2].value}, {.value = (bd_int)call->attrs[3].value}, {.value = 0}};
+    const bd_attr_value a1[] = {call->attrs[0], {.value = bd_rule_wide(graph, call->attrs[1].value)}, {.value = (bd_int)call->attrs[2].value}, {.value = (bd_int)call->attrs[3].value}, {.value = 0}};
     bd_node n2 = bd_build(graph, BURN_OP_RANDOM_UNIFORM, NULL, 0, a1);
-    const bd_attr_value a3[] = {call->attrs[0], {.value = call->attrs[1].value}, {.value = (bd_int)call->attrs[2].value}, {.value = (bd_int)call->attrs[3].value}, {.value = 1}};
+    const bd_attr_value a3[] = {call->attrs[0], {.value = bd_rule_wide(graph, call->attrs[1].value)}, {.value = (bd_int)call->attrs[2].value}, {.value = (bd_int)call->attrs[3].value}, {.value = 1}};
     bd_node n4 = bd_build(graph, BURN_OP_RANDOM_UNIFORM, NULL, 0, a3);
     bd_node n5 = bd_rule_whole(graph, 1);
     bd_node n6 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n5, n2}, 2, NULL);
@@ -2254,11 +2255,12 @@ static uint32_t decompose_normal(const bd_rule_call *call, bd_node *out)
     bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n11, n4}, 2, NULL);
     bd_node n13 = bd_build(graph, BURN_OP_COS, (bd_node[]){n12}, 1, NULL);
     bd_node n14 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n10, n13}, 2, NULL);
-    bd_node n15 = bd_build_cast(graph, call->inputs[1], (burn_dtype)(call->attrs[1].value));
+    bd_node n15 = bd_build_cast(graph, call->inputs[1], (burn_dtype)(bd_rule_wide(graph, call->attrs[1].value)));
     bd_node n16 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n14, n15}, 2, NULL);
-    bd_node n17 = bd_build_cast(graph, call->inputs[0], (burn_dtype)(call->attrs[1].value));
+    bd_node n17 = bd_build_cast(graph, call->inputs[0], (burn_dtype)(bd_rule_wide(graph, call->attrs[1].value)));
     bd_node n18 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n16, n17}, 2, NULL);
-    out[0] = n18;
+    bd_node n19 = bd_build_cast(graph, n18, (burn_dtype)(call->attrs[1].value));
+    out[0] = n19;
     return 1;
 }
 
@@ -2275,11 +2277,12 @@ static void gradient_bernoulli(const bd_rule_call *call, bd_node *out)
 static uint32_t decompose_bernoulli(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
-    const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = bd_graph_at(graph, call->inputs[0])->dtype}, {.value = (bd_int)call->attrs[0].value}, {.value = (bd_int)call->attrs[1].value}, {.value = 0}};
+    const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = bd_rule_wide(graph, bd_graph_at(graph, call->inputs[0])->dtype)}, {.value = (bd_int)call->attrs[0].value}, {.value = (bd_int)call->attrs[1].value}, {.value = 0}};
     bd_node n2 = bd_build(graph, BURN_OP_RANDOM_UNIFORM, NULL, 0, a1);
-    bd_node n3 = bd_build(graph, BURN_OP_LT, (bd_node[]){n2, call->inputs[0]}, 2, NULL);
-    bd_node n4 = bd_build_cast(graph, n3, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-    out[0] = n4;
+    bd_node n3 = bd_build_cast(graph, call->inputs[0], (burn_dtype)(bd_rule_wide(graph, bd_graph_at(graph, call->inputs[0])->dtype)));
+    bd_node n4 = bd_build(graph, BURN_OP_LT, (bd_node[]){n2, n3}, 2, NULL);
+    bd_node n5 = bd_build_cast(graph, n4, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    out[0] = n5;
     return 1;
 }
 

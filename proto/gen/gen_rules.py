@@ -29,6 +29,7 @@ HELPERS = {
     "last": (("node", "sizes"), "ints"), "inverse": (("ints",), "ints"), "swap_last": (("node",), "node"),
     "sizes_add": (("sizes", "sizes"), "sizes"), "ones_like": (("sizes",), "sizes"),
     "reduced": (("node", "int"), "node"), "is_float": (("dtype",), "int"),
+    "wide": (("dtype",), "dtype"),
 }
 
 

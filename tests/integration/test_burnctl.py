@@ -11,9 +11,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import pytest
 
-from wire import Daemon, U8
+from wire import BURND, Daemon, U8
 
-BURNCTL = os.environ.get("BURNCTL") or str(pathlib.Path(os.environ.get("BURND", "")).parent / "burnctl")
+BURNCTL = os.environ.get("BURNCTL") or str(pathlib.Path(BURND).parent / "burnctl")
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from wire import CODES, Daemon, U8, Wire, eventually, frame
+from wire import BURND, CODES, Daemon, U8, Wire, eventually, frame
 
-BURND = os.environ.get("BURND", "burnd")
 LONG = bool(os.environ.get("BURN_TEST_LONG"))
 
 

@@ -19,6 +19,7 @@ TYPES = {m[1]: int(m[2]) for m in re.finditer(r"^BEGIN\((\w+), (\d+)", (ROOT / "
 NAMES = {number: name for name, number in TYPES.items()}
 ALIGNED = {"PUT_BEGIN", "PUT_DATA", "DATA"}
 F32, I64, U8 = 2, 5, 12
+BURND = os.environ.get("BURND") or str(ROOT / "build/release/bin/burnd")
 
 
 def op_revision():
@@ -193,7 +194,7 @@ class Daemon:
         self.path = self.folder.name + "/burnd.sock"
         listen = ["--listen=unix://" + self.path] + (["--listen=tcp://127.0.0.1:0?insecure"] if tcp else [])
         settings = dict(os.environ, XDG_CACHE_HOME=self.folder.name + "/cache", **(environment or {}))
-        command = [os.environ["BURND"], *listen, *flags]
+        command = [BURND, *listen, *flags]
         if files:
             command = ["prlimit", f"--nofile={files}", *command]
         self.log = open(self.folder.name + "/log", "w+")

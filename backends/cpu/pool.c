@@ -235,7 +235,8 @@ static bool next_stage(bd_pool *pool)
         }
         const int64_t *ints = launch->blocks[pool->block_number].ints;
         int count = ops->plan(launch->kernel, ints, passes);
-        add_part(pool, launch, pool->block_number, &passes[pool->pass_number]);
+        if (pool->pass_number < count) /* an empty product has no pass */
+            add_part(pool, launch, pool->block_number, &passes[pool->pass_number]);
         pool->flat = count == 1 && pool->pass_number == 0;
         if (++pool->pass_number >= count) {
             pool->pass_number = 0;

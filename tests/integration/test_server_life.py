@@ -163,15 +163,14 @@ def test_many_starts_and_stops_leave_nothing():
         path = folder + "/burnd.sock"
         for i in range(100 if LONG else 10):
             process = subprocess.Popen([BURND, "--listen=unix://" + path, f"--cache-dir={folder}/cache"], stderr=subprocess.DEVNULL)
-            assert eventually(lambda: os.path.exists(path), 10)
+            sock = socket.socket(socket.AF_UNIX)
+            assert eventually(lambda: sock.connect_ex(path) == 0, 10)
             if i % 2:
-                sock = socket.socket(socket.AF_UNIX)
-                sock.connect(path)
-                client = Wire(sock)
-                assert client.sync()[1] == 0
+                assert Wire(sock).sync()[1] == 0
             process.terminate()
             assert process.wait(10) == 0
             assert not os.path.exists(path)
+            sock.close()
     assert set(os.listdir("/dev/shm")) == before
 
 

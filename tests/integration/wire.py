@@ -200,7 +200,7 @@ class Daemon:
         self.log = open(self.folder.name + "/log", "w+")
         self.process = subprocess.Popen(command, env=settings, stderr=self.log)
         end = time.monotonic() + 20
-        while not (os.path.exists(self.path) and "engine open" in self.text()):
+        while "engine open" not in self.text():
             assert self.process.poll() is None, self.text()
             assert time.monotonic() < end, "burnd did not start"
             time.sleep(0.01)

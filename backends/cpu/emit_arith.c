@@ -218,7 +218,8 @@ static LLVMValueRef binary_float(bd_emit *emit, int code, burn_dtype dtype, LLVM
     case BD_KIR_GE:
         return LLVMBuildFCmp(b, LLVMRealOGE, x, y, "");
     case BD_KIR_POW:
-        return bd_part_math_call(emit, BD_MATH_POW, x, y);
+        larger = bd_part_pow(emit, dtype, x, y);
+        return larger ? larger : bd_part_math_call(emit, BD_MATH_POW, x, y);
     case BD_KIR_ATAN2:
         return bd_part_math_call(emit, BD_MATH_ATAN2, x, y);
     case BD_KIR_FLOORDIV:

@@ -64,6 +64,7 @@ LLVMValueRef bd_part_random(bd_emit *emit, const bd_kir_instr *instr);
 
 /* math.c: NULL if there is no form in code for this dtype and target. */
 LLVMValueRef bd_part_math(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef a);
+LLVMValueRef bd_part_pow(bd_emit *emit, burn_dtype dtype, LLVMValueRef x, LLVMValueRef y);
 /* Through a table of C functions over f64 or i64 arrays. */
 LLVMValueRef bd_part_math_call(bd_emit *emit, int function, LLVMValueRef a, LLVMValueRef b);
 

@@ -19,7 +19,7 @@
 enum {
     BD_SESSION_IN_FLIGHT_MAX = 8,        /* runs of one session with the backend */
     BD_KNOWN_PLANS_MAX = 1024,
-    BD_KNOWN_BYTES_MAX = 256 << 20,      /* of the trie */
+    BD_KNOWN_BYTES_MAX = 512 << 20,      /* of known traces and their plans */
     BD_CREDIT_BYTES_MIN = 64 << 10,      /* given back at once from here on; less waits for company */
     BD_IDLE_US = 1000000,                /* without work for so long: caches are trimmed */
     BD_PROGRAMS_MAX = 1024,              /* of one session */
@@ -27,7 +27,7 @@ enum {
 
 /* Thread: any. */
 typedef struct bd_core_counters {
-    atomic_uint_fast64_t analyses, replays, launches, ops, cuts, known_plans, sessions;
+    atomic_uint_fast64_t analyses, replays, launches, fallbacks, ops, cuts, known_plans, sessions;
 } bd_core_counters;
 
 struct bd_core {

@@ -45,7 +45,8 @@ static bd_error *analyse(bd_session *session, const bd_trace *trace, bd_known **
     plan->serial = ++core->next_plan;
     *out = bd_known_create(plan, trace, core->cache);
     bd_trie_insert(core->trie, tracer->key.items, tracer->ends.items, tracer->ends.count,
-                   tracer->tail.items, tracer->tail.count, bd_known_retain(*out));
+                   tracer->tail.items, tracer->tail.count, bd_known_retain(*out),
+                   bd_known_bytes(*out));
     atomic_store_explicit(&core->counters.known_plans, bd_trie_plan_count(core->trie),
                           memory_order_relaxed);
     return NULL;

@@ -162,6 +162,12 @@ void bd_known_release(bd_known *known)
     bd_free(known);
 }
 
+size_t bd_known_bytes(const bd_known *known)
+{
+    return sizeof *known + known->arena.total_bytes + known->plan->arena.total_bytes +
+           bd_graph_arena(known->plan->graph)->total_bytes;
+}
+
 bool bd_known_ready(bd_known *known, bd_error **out_error)
 {
     *out_error = NULL;

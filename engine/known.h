@@ -50,6 +50,8 @@ struct bd_known {
 bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache);
 bd_known *bd_known_retain(bd_known *known);
 void bd_known_release(bd_known *known);
+/* Host memory that it takes. */
+size_t bd_known_bytes(const bd_known *known);
 /* Whether no kernel is being compiled; then out_error (borrowed) is why one failed, or NULL. */
 bool bd_known_ready(bd_known *known, bd_error **out_error);
 /* Compiles anew what failed on an earlier arrival. */

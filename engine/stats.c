@@ -20,7 +20,7 @@ void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
         .analyses = read_counter(&core->counters.analyses),
         .replays = read_counter(&core->counters.replays),
         .launches = read_counter(&core->counters.launches),
-        .fallbacks = device.fallbacks,
+        .fallbacks = device.fallbacks + read_counter(&core->counters.fallbacks),
         .known_plans = read_counter(&core->counters.known_plans),
         .ops = read_counter(&core->counters.ops),
         .cuts = read_counter(&core->counters.cuts),

@@ -13,6 +13,7 @@ typedef struct trace_end {
     struct trace_end *newer, *older;
     bd_trie_node *node;
     bd_known *known;
+    size_t known_bytes;
     size_t tail_bytes;
     uint8_t tail[];
 } trace_end;
@@ -165,14 +166,14 @@ static void remove_ending(bd_trie *trie, trace_end *gone)
     unlink_used(trie, gone);
     prune(trie, gone->node);
     trie->release(gone->known);
-    trie->bytes -= sizeof *gone + gone->tail_bytes;
+    trie->bytes -= sizeof *gone + gone->tail_bytes + gone->known_bytes;
     trie->plan_count--;
     trie->generation++;
     bd_free(gone);
 }
 
 void bd_trie_insert(bd_trie *trie, const uint8_t *key, const uint32_t *ends, size_t count,
-                    const uint8_t *tail, size_t tail_bytes, bd_known *own_known)
+                    const uint8_t *tail, size_t tail_bytes, bd_known *own_known, size_t known_bytes)
 {
     bd_trie_node *node = trie->root;
     for (size_t i = 0; i < count; i++) {
@@ -183,6 +184,7 @@ void bd_trie_insert(bd_trie *trie, const uint8_t *key, const uint32_t *ends, siz
     trace_end *added = bd_alloc(sizeof *added + tail_bytes);
     added->node = node;
     added->known = own_known;
+    added->known_bytes = known_bytes;
     added->tail_bytes = tail_bytes;
     if (tail_bytes)
         memcpy(added->tail, tail, tail_bytes);
@@ -190,7 +192,7 @@ void bd_trie_insert(bd_trie *trie, const uint8_t *key, const uint32_t *ends, siz
     node->endings = added;
     link_newest(trie, added);
     trie->plan_count++;
-    trie->bytes += sizeof *added + tail_bytes;
+    trie->bytes += sizeof *added + tail_bytes + known_bytes;
     while (trie->oldest != trie->newest &&
            (trie->plan_count > trie->plans_max || trie->bytes > trie->bytes_max))
         remove_ending(trie, trie->oldest);

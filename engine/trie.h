@@ -24,7 +24,7 @@ bd_trie_node *bd_trie_next(const bd_trie_node *node, const uint8_t *bytes, size_
 bd_trie_node *bd_trie_walk(bd_trie *trie, const uint8_t *key, const uint32_t *ends, size_t count);
 /* The plan of the trace that ends here with this tail, or NULL. Marks it as used. */
 bd_known *bd_trie_find(bd_trie *trie, bd_trie_node *node, const uint8_t *tail, size_t tail_bytes);
-/* Keeps own_known under the whole key. */
+/* Keeps own_known, which takes so many bytes itself, under the whole key. */
 void bd_trie_insert(bd_trie *trie, const uint8_t *key, const uint32_t *ends, size_t count,
-                    const uint8_t *tail, size_t tail_bytes, bd_known *own_known);
+                    const uint8_t *tail, size_t tail_bytes, bd_known *own_known, size_t known_bytes);
 uint32_t bd_trie_plan_count(const bd_trie *trie);

@@ -7,6 +7,7 @@
 
 #include "engine/mailbox.h"
 #include "engine/tensor.h"
+#include "engine/tracer.h"
 #include "engine/trie.h"
 #include "proto/base/alloc.h"
 
@@ -70,10 +71,10 @@ START_TEST(traces_are_told_apart_by_all_bytes)
 {
     bd_trie *trie = bd_trie_create(100, 1 << 20, count_release);
     uint32_t ends[] = {2, 4, 6};
-    bd_trie_insert(trie, (const uint8_t *)"aabbcc", ends, 3, (const uint8_t *)"x", 1, plan(1));
-    bd_trie_insert(trie, (const uint8_t *)"aabbcc", ends, 3, (const uint8_t *)"y", 1, plan(2));
-    bd_trie_insert(trie, (const uint8_t *)"aabbcd", ends, 3, (const uint8_t *)"x", 1, plan(3));
-    bd_trie_insert(trie, (const uint8_t *)"aabb", ends, 2, (const uint8_t *)"", 0, plan(4));
+    bd_trie_insert(trie, (const uint8_t *)"aabbcc", ends, 3, (const uint8_t *)"x", 1, plan(1), 0);
+    bd_trie_insert(trie, (const uint8_t *)"aabbcc", ends, 3, (const uint8_t *)"y", 1, plan(2), 0);
+    bd_trie_insert(trie, (const uint8_t *)"aabbcd", ends, 3, (const uint8_t *)"x", 1, plan(3), 0);
+    bd_trie_insert(trie, (const uint8_t *)"aabb", ends, 2, (const uint8_t *)"", 0, plan(4), 0);
     bd_trie_node *node = bd_trie_walk(trie, (const uint8_t *)"aabbcc", ends, 3);
     ck_assert_ptr_nonnull(node);
     ck_assert_ptr_eq(bd_trie_find(trie, node, (const uint8_t *)"x", 1), plan(1));
@@ -98,16 +99,74 @@ START_TEST(the_least_recently_used_plan_goes)
     uint32_t end = 1;
     released = 0;
     for (int i = 0; i < 3; i++)
-        bd_trie_insert(trie, &(uint8_t){(uint8_t)i}, &end, 1, NULL, 0, plan(i));
+        bd_trie_insert(trie, &(uint8_t){(uint8_t)i}, &end, 1, NULL, 0, plan(i), 0);
     uint64_t generation = bd_trie_generation(trie);
     ck_assert_ptr_nonnull(bd_trie_find(trie, bd_trie_walk(trie, &(uint8_t){0}, &end, 1), NULL, 0));
-    bd_trie_insert(trie, &(uint8_t){9}, &end, 1, NULL, 0, plan(9));
+    bd_trie_insert(trie, &(uint8_t){9}, &end, 1, NULL, 0, plan(9), 0);
     ck_assert_int_eq(released, 1);
     ck_assert_uint_ne(bd_trie_generation(trie), generation);
     ck_assert_ptr_null(bd_trie_walk(trie, &(uint8_t){1}, &end, 1));
     ck_assert_ptr_nonnull(bd_trie_walk(trie, &(uint8_t){0}, &end, 1));
     ck_assert_uint_eq(bd_trie_plan_count(trie), 3);
     bd_trie_destroy(trie);
+}
+END_TEST
+
+/* ---- traces ---- */
+
+static uint32_t append(bd_tracer *tracer, burn_op number, bd_tensor *a, bd_tensor *b, uint64_t id)
+{
+    burn_operand operands[2] = {{.kind = BURN_OPERAND_TENSOR}, {.kind = BURN_OPERAND_TENSOR}};
+    if (!b)
+        operands[1] = (burn_operand){.kind = BURN_OPERAND_FLOAT, .f = (double)id};
+    burn_op_record record = {.info = burn_op_lookup((int)number),
+                             .input_count = 2,
+                             .inputs = operands,
+                             .output_count = 1};
+    bd_trace_value *room = bd_tracer_room(tracer, 1);
+    room->type = (burn_tensor_type){BURN_F32, {1, {4}}};
+    return bd_tracer_append(tracer, &record, (bd_tensor *[]){a, b}, &id, id);
+}
+
+static bd_tensor value_tensor(uint32_t value)
+{
+    return (bd_tensor){.state = BD_TENSOR_VALUE, .value = value};
+}
+
+/* A trace without a record is the trace that would have been recorded without it. */
+START_TEST(records_are_left_out)
+{
+    bd_tracer whole, part;
+    bd_tracer_init(&whole);
+    bd_tracer_init(&part);
+    bd_tensor first = value_tensor(append(&whole, BURN_OP_ADD, NULL, NULL, 1));
+    bd_tensor bad = value_tensor(append(&whole, BURN_OP_SUB, &first, NULL, 2));
+    append(&whole, BURN_OP_MUL, &bad, &first, 3);
+    bd_tensor good = value_tensor(append(&whole, BURN_OP_DIV, &first, NULL, 4));
+    append(&whole, BURN_OP_POW, &good, &first, 5);
+    uint8_t spoiled[6] = {0};
+    bd_tracer_leave_out(&whole, 1, spoiled);
+    ck_assert_mem_eq(spoiled, ((uint8_t[]){0, 1, 1, 0, 0}), 5);
+    bd_tracer_compact(&whole, spoiled);
+
+    bd_tensor same = value_tensor(append(&part, BURN_OP_ADD, NULL, NULL, 1));
+    bd_tensor next = value_tensor(append(&part, BURN_OP_DIV, &same, NULL, 4));
+    append(&part, BURN_OP_POW, &next, &same, 5);
+    bd_trace a, b;
+    bd_tracer_finish(&whole, &a);
+    bd_tracer_finish(&part, &b);
+    ck_assert_uint_eq(a.record_count, 3);
+    ck_assert_uint_eq(a.value_count, 3);
+    ck_assert_uint_eq(whole.key.count, part.key.count);
+    ck_assert_mem_eq(whole.key.items, part.key.items, part.key.count);
+    ck_assert_uint_eq(whole.tail.count, part.tail.count);
+    ck_assert_mem_eq(whole.tail.items, part.tail.items, part.tail.count);
+    ck_assert_uint_eq(a.scalar_count, b.scalar_count);
+    ck_assert_mem_eq(a.scalars_as_double, b.scalars_as_double, b.scalar_count * sizeof(double));
+    ck_assert_mem_eq(whole.ids.items, part.ids.items, 3 * sizeof(uint64_t));
+    ck_assert_uint_eq(whole.surviving, 3);
+    bd_tracer_deinit(&whole);
+    bd_tracer_deinit(&part);
 }
 END_TEST
 
@@ -163,6 +222,7 @@ int main(void)
     tcase_add_test(tests, tensors_with_chosen_ids_do_not_collide);
     tcase_add_test(tests, traces_are_told_apart_by_all_bytes);
     tcase_add_test(tests, the_least_recently_used_plan_goes);
+    tcase_add_test(tests, records_are_left_out);
     tcase_add_test(tests, letters_arrive_in_order);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -111,7 +111,7 @@ bd_error *burn_normalize_dims(const burn_attr *dims, int32_t rank, bool all, int
         return NULL;
     }
     for (uint32_t i = 0; i < dims->count; i++) {
-        int32_t dim;
+        int32_t dim = 0;
         BD_TRY(burn_normalize_dim(dims->values[i], rank, &dim));
         if (seen[dim])
             BD_FAIL(INVALID, "dim %d occurs twice", dim);
@@ -225,7 +225,7 @@ static bd_error *rule_shape(const bd_shape_call *call, burn_shape *out)
         out->dims[axis] = list->values[axis];
     int place = burn_op_attr(call->record->info, "dim"); /* iota */
     if (place >= 0) {
-        int32_t dim;
+        int32_t dim = 0;
         BD_TRY(burn_normalize_dim(call->record->attrs[place].value, out->rank, &dim));
     }
     return NULL;

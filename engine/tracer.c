@@ -53,7 +53,7 @@ void bd_tracer_deinit(bd_tracer *tracer)
 
 bd_trace_value *bd_tracer_room(bd_tracer *tracer, uint32_t output_count)
 {
-    bd_vec_reserve(&tracer->values, tracer->values.count + output_count);
+    bd_vec_reserve(&tracer->values, tracer->values.count + output_count + 1);
     return tracer->values.items + tracer->values.count;
 }
 

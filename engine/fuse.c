@@ -97,8 +97,11 @@ static uint32_t count_buffers(const bd_region *region)
 
 static bool has_room(const bd_region *region, const bd_graph_node *node)
 {
+    bool rows = bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0 ||
+                bd_class_of(node) == BD_CLASS_REDUCE;
+    uint32_t most = rows ? BD_REGION_ROW_VALUES_MAX : BD_REGION_VALUES_MAX;
     return region->cost + bd_lower_cost(node) <= BD_REGION_COST_MAX &&
-           region->values.count + node->input_count <= BD_REGION_VALUES_MAX &&
+           region->values.count + node->input_count <= most &&
            count_buffers(region) + node->input_count <= BD_REGION_BUFFERS_MAX;
 }
 

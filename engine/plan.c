@@ -79,7 +79,7 @@ static bd_error *run_passes(bd_plan_build_state *state, const bd_plan_options *o
     return NULL;
 }
 
-bd_error *bd_plan_build(const bd_trace *trace, const bd_plan_options *options, bd_plan **out)
+static bd_error *build(const bd_trace *trace, const bd_plan_options *options, bd_plan **out)
 {
     bd_plan_build_state state = {.trace = trace};
     state.plan = bd_alloc_zeroed(sizeof *state.plan);
@@ -94,6 +94,23 @@ bd_error *bd_plan_build(const bd_trace *trace, const bd_plan_options *options, b
     else
         *out = state.plan;
     return err;
+}
+
+bd_error *bd_plan_build(const bd_trace *trace, const bd_plan_options *options, bd_plan **out)
+{
+    bd_error *err = build(trace, options, out);
+    if (!err || !options->fusion)
+        return err;
+    /* Whatever a trace holds, each of its ops alone is within the limits of a kernel. */
+    bd_plan_options alone = {.fusion = false};
+    bd_error *second = build(trace, &alone, out);
+    if (second) {
+        bd_error_free(second);
+        return err;
+    }
+    bd_error_free(err);
+    (*out)->unfused = true;
+    return NULL;
 }
 
 bd_plan *bd_plan_retain(bd_plan *plan)

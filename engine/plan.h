@@ -6,6 +6,7 @@
  * Thread: device. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "backends/backend.h"
@@ -78,6 +79,7 @@ typedef struct bd_plan {
     uint32_t output_count;
     bd_plan_output *saved;   /* kept for histories */
     uint32_t saved_count;
+    bool unfused; /* fusion was asked for, but a kernel would have passed a limit: a region a node */
 } bd_plan;
 
 typedef struct bd_plan_options {

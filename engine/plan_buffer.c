@@ -155,21 +155,23 @@ static bool may_reuse(bd_plan_build_state *state, uint32_t launch_number, const 
            reads_same_element(program, read, written);
 }
 
+/* Memory of tensors that die goes first: then an updated parameter stays where it is. */
 static void choose_reuse(bd_plan_build_state *state, uint32_t launch_number,
-                         const bd_plan_block *block, uint8_t *taken)
+                         const bd_plan_block *block, uint8_t kind, uint8_t *taken)
 {
     bd_plan *plan = state->plan;
     const bd_kir *program = plan->programs[plan->launches[launch_number].kernel];
     for (uint32_t written = 0; written < program->buffer_count; written++) {
-        if (program->buffers[written].use != BD_KIR_WRITE)
-            continue;
         bd_plan_buffer *target = &plan->buffers[block->buffers[written]];
+        if (program->buffers[written].use != BD_KIR_WRITE || target->reuses != BD_PLAN_NONE)
+            continue;
         for (uint32_t read = 0; read < program->buffer_count; read++) {
-            if (taken[block->buffers[read]] ||
+            uint32_t source = block->buffers[read];
+            if (taken[source] || plan->buffers[source].kind != kind ||
                 !may_reuse(state, launch_number, block, read, written))
                 continue;
-            target->reuses = block->buffers[read];
-            taken[block->buffers[read]] = 1;
+            target->reuses = source;
+            taken[source] = 1;
             break;
         }
     }
@@ -196,7 +198,9 @@ void bd_plan_assign_buffers(bd_plan_build_state *state)
             taken[output->buffer] = 1;
     }
     for (uint32_t i = 0; i < plan->launch_count; i++) {
-        for (uint32_t b = 0; b < plan->launches[i].block_count; b++)
-            choose_reuse(state, i, &plan->launches[i].blocks[b], taken);
+        for (uint32_t b = 0; b < plan->launches[i].block_count; b++) {
+            choose_reuse(state, i, &plan->launches[i].blocks[b], BD_BUFFER_EXTERNAL, taken);
+            choose_reuse(state, i, &plan->launches[i].blocks[b], BD_BUFFER_TEMP, taken);
+        }
     }
 }

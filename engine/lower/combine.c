@@ -157,7 +157,7 @@ static bool fits_together(const bd_region *into, const bd_region *from)
         buffers += from->values.items[i].state == BD_VALUE_LOAD;
     return into->roots.count + from->roots.count <= ROOTS_MAX && buffers <= BD_REGION_BUFFERS_MAX &&
            into->cost + from->cost <= BD_REGION_COST_MAX &&
-           into->values.count + from->values.count <= BD_REGION_VALUES_MAX &&
+           into->values.count + from->values.count <= BD_REGION_ROW_VALUES_MAX &&
            into->virtual_count + from->virtual_count <= BD_REGION_VIRTUALS_MAX;
 }
 

@@ -333,6 +333,32 @@ bool bd_region_reduce(bd_region *region, uint32_t value)
     return true;
 }
 
+/* Users come to be known before what they use, so that each node has its final count in its turn. */
+uint32_t bd_region_sweeps_with(const bd_region *region, uint32_t value)
+{
+    uint8_t behind[BD_REGION_VALUES_MAX] = {0}; /* reductions between a value and the roots */
+    size_t count = region->values.count;
+    BD_ASSERT(count <= BD_REGION_VALUES_MAX);
+    uint32_t most = 0;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < count; i++) {
+            const bd_region_value *user = &region->values.items[i];
+            const bd_graph_node *node = bd_graph_at(region->graph, user->node);
+            bool reduces = bd_class_of(node) == BD_CLASS_REDUCE &&
+                           (user->state == BD_VALUE_COMPUTE || i == value);
+            uint8_t own = (uint8_t)(behind[i] + reduces);
+            most = own > most ? own : most;
+            for (uint32_t k = 0; k < user->operand_count; k++) {
+                uint8_t *operand = &behind[user->operands[k]];
+                changed |= *operand < own;
+                *operand = *operand < own ? own : *operand;
+            }
+        }
+    }
+    return most;
+}
+
 bool bd_region_claim_rows(bd_region *region, uint32_t value, bd_int elements)
 {
     uint32_t rows;

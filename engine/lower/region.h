@@ -71,7 +71,9 @@ enum {
     BD_REGION_LIVE_MAX = 64,
     BD_REGION_BUFFERS_MAX = 32,
     BD_REGION_COST_MAX = 400,
-    BD_REGION_VALUES_MAX = 400,
+    BD_REGION_VALUES_MAX = 240,
+    BD_REGION_ROW_VALUES_MAX = 120, /* with SERIAL axes: what a sweep computes, a later one may compute again */
+    BD_REGION_SWEEPS_MAX = 4,
 };
 
 typedef struct bd_region {
@@ -130,6 +132,8 @@ bool bd_region_compute(bd_region *region, uint32_t value);
 /* Whether a REDUCE or DOT value can be computed here, and then does so. */
 bool bd_region_reduce(bd_region *region, uint32_t value);
 bool bd_region_contract(bd_region *region, uint32_t value);
+/* How many reductions stand behind each other, at most, if the value (a REDUCE) is computed here too. */
+uint32_t bd_region_sweeps_with(const bd_region *region, uint32_t value);
 /* A root that stores a whole value at its own row-major place. */
 void bd_region_store(bd_region *region, uint32_t value, bd_node target);
 /* Whether each element of the value's node is visited exactly once, in the main domain, by the axes

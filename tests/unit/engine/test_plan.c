@@ -63,8 +63,35 @@ static const text_case cases[] = {
     {"sgd", "p = f32 A,B; g = f32 A,B; q = sgd_step p g 0.1 -; die p; out q", 1},
     {"adam", "p = f32 A,B; g = f32 A,B; m = f32 A,B; v = f32 A,B 0.1 1; "
              "q, n, u = adam_step p g m v - 0.01 0.9 0.999 0.00000001 - 3; die p m v; out q n u", 1},
+    {"mlp train step",
+     "x = f32 A,B; t = i64 A 0 4; w1 = f32 C,B; b1 = f32 C; w2 = f32 C,C; b2 = f32 C; w3 = f32 4,C; b3 = f32 4; "
+     "mw1 = f32 C,B; mb1 = f32 C; mw2 = f32 C,C; mb2 = f32 C; mw3 = f32 4,C; mb3 = f32 4; "
+     "vw1 = f32 C,B 0.1 1; vb1 = f32 C 0.1 1; vw2 = f32 C,C 0.1 1; vb2 = f32 C 0.1 1; vw3 = f32 4,C 0.1 1; "
+     "vb3 = f32 4 0.1 1; h1 = linear x w1 b1; r1 = relu h1; h2 = linear r1 w2 b2; r2 = relu h2; o = linear r2 w3 b3; "
+     "l = cross_entropy o t - -; gw1, gb1, gw2, gb2, gw3, gb3 = grad l w1 b1 w2 b2 w3 b3; "
+     "p1, n1, u1 = adam_step w1 gw1 mw1 vw1 - 0.01 0.9 0.999 0.00000001 - 3; "
+     "p2, n2, u2 = adam_step b1 gb1 mb1 vb1 - 0.01 0.9 0.999 0.00000001 - 3; "
+     "p3, n3, u3 = adam_step w2 gw2 mw2 vw2 - 0.01 0.9 0.999 0.00000001 - 3; "
+     "p4, n4, u4 = adam_step b2 gb2 mb2 vb2 - 0.01 0.9 0.999 0.00000001 - 3; "
+     "p5, n5, u5 = adam_step w3 gw3 mw3 vw3 - 0.01 0.9 0.999 0.00000001 - 3; "
+     "p6, n6, u6 = adam_step b3 gb3 mb3 vb3 - 0.01 0.9 0.999 0.00000001 - 3; "
+     "die w1 b1 w2 b2 w3 b3 mw1 mb1 mw2 mb2 mw3 mb3 vw1 vb1 vw2 vb2 vw3 vb3; "
+     "out l p1 n1 u1 p2 n2 u2 p3 n3 u3 p4 n4 u4 p5 n5 u5 p6 n6 u6", 16},
     {"layer norm gradient", "x = f32 A,B; w = f32 B; b = f32 B; y = layer_norm x w b 0.00001 shape=B; z = mul y y; "
                             "l = sum z; gx, gw, gb = grad l x w b; out l gx gw gb", 4},
+    {"transformer block",
+     "x = f32 A,B,C*2; wq = f32 C*2,C*2; wk = f32 C*2,C*2; wv = f32 C*2,C*2; wo = f32 C*2,C*2; "
+     "g1 = f32 C*2; h1 = f32 C*2; w1 = f32 D*4,C*2; b1 = f32 D*4; w2 = f32 C*2,D*4; b2 = f32 C*2; "
+     "n1 = layer_norm x g1 h1 0.00001 shape=C*2; q = linear n1 wq -; k = linear n1 wk -; v = linear n1 wv -; "
+     "q1 = reshape q shape=A,B,2,C; k1 = reshape k shape=A,B,2,C; v1 = reshape v shape=A,B,2,C; "
+     "q2 = permute q1 dims=0,2,1,3; k2 = permute k1 dims=0,2,3,1; v2 = permute v1 dims=0,2,1,3; "
+     "s = matmul q2 k2; t = mul s 0.3; p = softmax t dim=3; o = matmul p v2; o1 = permute o dims=0,2,1,3; "
+     "o2 = reshape o1 shape=A,B,C*2; y = linear o2 wo -; x1 = add x y; n2 = layer_norm x1 g1 h1 0.00001 shape=C*2; "
+     "u = linear n2 w1 b1; a = gelu u; z = linear a w2 b2; x2 = add x1 z; l = mean x2; l2 = mul l 0.1; "
+     "e = mul x2 x2; m = mean e; f = add m l2; "
+     "dx, dwq, dwk, dwv, dwo, dg1, dh1, dw1, db1, dw2, db2 = grad f x wq wk wv wo g1 h1 w1 b1 w2 b2; "
+     "out x2 f dx dwq dwk dwv dwo dg1 dh1 dw1 db1 dw2 db2", 60},
+    {"slice assignment", "x = f32 9,B; v = f32 3,B; y = slice_set x v starts=1,0 stops=7,B steps=2,1; die x; out y", 2},
     {"whole dot epilogue", "x = f32 A,B; w = f32 B,C; r = f32 A,C; y = matmul x w; z = add y r; "
                            "e = relu z; out z e", 1},
 };
@@ -93,8 +120,9 @@ static void run_case(const text_case *chosen, const int64_t *dims, bool fusion)
     plan_values expected, got;
     plan_evaluate(&arrival, &expected);
     plan_run(plan, &arrival, "ref", &got);
-    plan_compare(what, &got, &expected, 2e-5);
-    if (fusion)
+    plan_compare(what, &got, &expected, 1e-4);
+    ck_assert(!plan->unfused);
+    if (fusion && dims == sizes[0])
         ck_assert_msg(plan->launch_count <= chosen->launches_max, "%s: %u launches", what,
                       plan->launch_count);
     plan_values_deinit(&expected);

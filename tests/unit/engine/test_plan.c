@@ -80,8 +80,9 @@ static const text_case cases[] = {
     {"layer norm gradient", "x = f32 A,B; w = f32 B; b = f32 B; y = layer_norm x w b 0.00001 shape=B; z = mul y y; "
                             "l = sum z; gx, gw, gb = grad l x w b; out l gx gw gb", 4},
     {"transformer block",
-     "x = f32 A,B,C*2; wq = f32 C*2,C*2; wk = f32 C*2,C*2; wv = f32 C*2,C*2; wo = f32 C*2,C*2; "
-     "g1 = f32 C*2; h1 = f32 C*2; w1 = f32 D*4,C*2; b1 = f32 D*4; w2 = f32 C*2,D*4; b2 = f32 C*2; "
+     "x = f32 A,B,C*2; wq = f32 C*2,C*2 -0.4 0.4; wk = f32 C*2,C*2 -0.4 0.4; wv = f32 C*2,C*2 -0.4 0.4; "
+     "wo = f32 C*2,C*2 -0.4 0.4; "
+     "g1 = f32 C*2; h1 = f32 C*2; w1 = f32 D*4,C*2 -0.4 0.4; b1 = f32 D*4; w2 = f32 C*2,D*4 -0.4 0.4; b2 = f32 C*2; "
      "n1 = layer_norm x g1 h1 0.00001 shape=C*2; q = linear n1 wq -; k = linear n1 wk -; v = linear n1 wv -; "
      "q1 = reshape q shape=A,B,2,C; k1 = reshape k shape=A,B,2,C; v1 = reshape v shape=A,B,2,C; "
      "q2 = permute q1 dims=0,2,1,3; k2 = permute k1 dims=0,2,3,1; v2 = permute v1 dims=0,2,1,3; "

@@ -125,19 +125,19 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
         return 0;
     int count = 0;
-    int64_t packs = shape.a.batches * shape.a.parts + shape.b.batches * shape.b.parts;
+    int64_t packs = shape.rows.batches * shape.rows.parts + shape.columns.batches * shape.columns.parts;
     bd_pass pass = {.params = {(int64_t)(intptr_t)gemm}};
     if (packs > 0) {
         pass.run = bd_gemm_run_pack;
         pass.item_count = packs;
-        double a = shape.a.parts ? (double)(shape.a.batches * shape.m) : 0.0;
-        double b = shape.b.parts ? (double)(shape.b.batches * shape.n) : 0.0;
+        double a = shape.rows.parts ? (double)(shape.rows.batches * shape.m) : 0.0;
+        double b = shape.columns.parts ? (double)(shape.columns.batches * shape.n) : 0.0;
         pass.item_ns = 0.25 * (a + b) * (double)shape.k / (double)packs;
         out_passes[count++] = pass;
     }
     pass.run = bd_gemm_run_tiles;
-    pass.item_count = shape.batch * shape.splits * shape.blocks_m * shape.blocks_n;
-    double cells = (double)shape.block_m * (double)shape.block_n;
+    pass.item_count = shape.batch * shape.splits * shape.rows.blocks * shape.columns.blocks;
+    double cells = (double)shape.rows.block * (double)shape.columns.block;
     pass.item_ns = nanoseconds(gemm, 2.0 * cells * (double)shape.split_k) + cells;
     out_passes[count++] = pass;
     if (shape.splits > 1) {

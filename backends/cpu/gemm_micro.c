@@ -131,21 +131,19 @@ static LLVMValueRef compare(const writer *w, LLVMIntPredicate how, LLVMValueRef 
 
 /* ---- tiles ---- */
 
-enum { CELLS_MAX = BD_MICRO_ROWS_MAX * 2 };
+enum { CELLS_MAX = BD_MICRO_ROWS_MAX * 2, ROWS_A_POINTER = 3, PREFETCH_STEPS = 8 };
 
 static void store_tile(const writer *w, const LLVMValueRef *sums, int rows, int vectors)
 {
-    LLVMValueRef row = parameter(w, 4);
+    LLVMValueRef row = parameter(w, 5);
     for (int r = 0; r < rows; r++) {
         for (int v = 0; v < vectors; v++)
             store(w, sums[r * vectors + v], at(w, row, i64(w, v * (int)w->lanes)));
         if (r + 1 < rows)
-            row = at(w, row, parameter(w, 5));
+            row = at(w, row, parameter(w, 6));
     }
     LLVMBuildRetVoid(w->builder);
 }
-
-enum { PREFETCH_STEPS = 16 };
 
 /* The line that the loop needs some steps of k later; rows far apart defeat the hardware's own. */
 static void prefetch(const writer *w, LLVMValueRef pointer, LLVMValueRef step, int64_t offset)
@@ -162,18 +160,23 @@ static void prefetch(const writer *w, LLVMValueRef pointer, LLVMValueRef step, i
     LLVMBuildCall2(w->builder, callee_type, callee, arguments, 4, "");
 }
 
-/* One step of k: loads the vectors of b, then each element of a. */
-static void step_tile(const writer *w, LLVMValueRef a, LLVMValueRef b, const LLVMValueRef *sums,
-                      LLVMValueRef *out_sums, int rows, int vectors)
+/* One step of k: loads the vectors of b, then each element of a. Rows of a are reached from every
+ * third row, by one or two steps: so few pointers fit the machine's registers. */
+static void step_tile(const writer *w, const LLVMValueRef *a, LLVMValueRef b,
+                      const LLVMValueRef *sums, LLVMValueRef *out_sums, int rows, int vectors)
 {
     LLVMValueRef columns[BD_MICRO_VECTORS_MAX];
     for (int v = 0; v < vectors; v++)
         columns[v] = load(w, w->vector, at(w, b, i64(w, v * (int)w->lanes)));
     for (int v = 0; v < vectors; v++)
-        prefetch(w, b, parameter(w, 3), v * (int)w->lanes);
-    prefetch(w, a, parameter(w, 1), 0);
+        prefetch(w, b, parameter(w, 4), v * (int)w->lanes);
+    prefetch(w, a[0], parameter(w, 2), 0);
+    if (rows > ROWS_A_POINTER)
+        prefetch(w, a[(rows - 1) / ROWS_A_POINTER], parameter(w, 2), 0);
     for (int r = 0; r < rows; r++) {
-        LLVMValueRef element = splat(w, load(w, w->scalar, at(w, a, i64(w, r))));
+        LLVMValueRef step = LLVMBuildMul(w->builder, parameter(w, 1), i64(w, r % ROWS_A_POINTER), "");
+        LLVMValueRef place = at(w, a[r / ROWS_A_POINTER], step);
+        LLVMValueRef element = splat(w, load(w, w->scalar, place));
         for (int v = 0; v < vectors; v++)
             out_sums[r * vectors + v] =
                 multiply_add(w, element, columns[v], sums[r * vectors + v]);
@@ -184,16 +187,22 @@ static void write_tile(writer *w, int rows, int vectors)
 {
     char name[16];
     snprintf(name, sizeof name, "m%dx%d", rows, vectors);
-    begin(w, name, "pipipii");
+    begin(w, name, "piipipii");
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
     LLVMBasicBlockRef body = block(w, "body"), after = block(w, "after");
-    int cells = rows * vectors;
-    LLVMValueRef zero = LLVMConstNull(w->vector), depth = parameter(w, 6);
+    int cells = rows * vectors, pointers = (rows + ROWS_A_POINTER - 1) / ROWS_A_POINTER;
+    LLVMValueRef zero = LLVMConstNull(w->vector), depth = parameter(w, 7);
     LLVMValueRef sums[CELLS_MAX], next[CELLS_MAX], finals[CELLS_MAX];
+    LLVMValueRef firsts[BD_MICRO_ROWS_MAX], a[BD_MICRO_ROWS_MAX];
+    for (int i = 0; i < pointers; i++) {
+        LLVMValueRef row = i64(w, i * ROWS_A_POINTER);
+        firsts[i] = at(w, parameter(w, 0), LLVMBuildMul(w->builder, parameter(w, 1), row, ""));
+    }
     LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGT, depth, i64(w, 0)), body, after);
     go(w, body);
     LLVMValueRef left = LLVMBuildPhi(w->builder, w->module->i64, "");
-    LLVMValueRef a = LLVMBuildPhi(w->builder, w->module->pointer, "");
+    for (int i = 0; i < pointers; i++)
+        a[i] = LLVMBuildPhi(w->builder, w->module->pointer, "");
     LLVMValueRef b = LLVMBuildPhi(w->builder, w->module->pointer, "");
     for (int i = 0; i < cells; i++)
         sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
@@ -201,10 +210,12 @@ static void write_tile(writer *w, int rows, int vectors)
     LLVMValueRef less = LLVMBuildSub(w->builder, left, i64(w, 1), "");
     incoming(left, depth, entry);
     incoming(left, less, body);
-    incoming(a, parameter(w, 0), entry);
-    incoming(a, at(w, a, parameter(w, 1)), body);
-    incoming(b, parameter(w, 2), entry);
-    incoming(b, at(w, b, parameter(w, 3)), body);
+    for (int i = 0; i < pointers; i++) {
+        incoming(a[i], firsts[i], entry);
+        incoming(a[i], at(w, a[i], parameter(w, 2)), body);
+    }
+    incoming(b, parameter(w, 3), entry);
+    incoming(b, at(w, b, parameter(w, 4)), body);
     LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGT, less, i64(w, 0)), body, after);
     go(w, after);
     for (int i = 0; i < cells; i++) {

@@ -8,7 +8,6 @@
 typedef struct panel {
     const bd_gemm *gemm;
     const bd_gemm_shape *shape;
-    const bd_gemm_operand *operand;
     const bd_gemm_side *side;
     const bd_call *call;
     int64_t batch, first, rows, step;
@@ -66,7 +65,7 @@ static void evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, i
     call.params[BD_GEMM_COLUMNS] = k_count;
     call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)memory;
     call.params[BD_GEMM_STEP] = step;
-    p->operand->pack(&call, 0, 1);
+    p->side->operand->pack(&call, 0, 1);
 }
 
 /* Elements k .. k + k_count of a panel. */
@@ -77,13 +76,13 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
     char *to = p->to + k * p->step * bytes;
     if (p->rows < p->step) /* lanes without a column: no junk, it could be slow numbers */
         memset(to, 0, (size_t)(p->step * k_count * bytes));
-    if (p->operand->plain && p->side->step_k == 1 && p->side->step_rows != 1) {
-        const char *from = bd_gemm_element_at(gemm, p->call, &p->operand->access, p->batch);
-        turn(p, from + (p->first * p->side->step_rows + k) * bytes, p->side->step_rows, k, k_count);
+    if (p->side->operand->plain && p->side->step_k == 1 && p->side->step != 1) {
+        const char *from = bd_gemm_element_at(gemm, p->call, &p->side->operand->access, p->batch);
+        turn(p, from + (p->first * p->side->step + k) * bytes, p->side->step, k, k_count);
         return;
     }
-    if (!p->operand->along_k || p->step == 1) {
-        evaluate(p, k, k_count, to, p->operand->along_k ? k_count : p->step);
+    if (!p->side->operand->along_k || p->step == 1) {
+        evaluate(p, k, k_count, to, p->side->operand->along_k ? k_count : p->step);
         return;
     }
     char *temp = p->call->worker_scratch + p->shape->worker_temp;
@@ -101,17 +100,17 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
 }
 
 /* The panels of one block, for some k. */
-static void pack_block(panel *p, bool is_a, int64_t block, int64_t k, int64_t k_count)
+static void pack_block(panel *p, int64_t block, int64_t k, int64_t k_count)
 {
     const bd_gemm *gemm = p->gemm;
     const bd_gemm_shape *shape = p->shape;
-    int64_t size = is_a ? shape->block_m : shape->block_n, all = is_a ? shape->m : shape->n;
-    int64_t end = least((block + 1) * size, all);
+    bool is_rows = p->side == &shape->rows;
+    int64_t size = p->side->block, end = least((block + 1) * size, is_rows ? shape->m : shape->n);
     char *to = p->to;
     for (int64_t at = block * size; at < end; at += p->step) {
         p->first = at;
-        p->step = is_a ? bd_gemm_rows_at(gemm, shape, at)
-                       : bd_gemm_vectors_at(gemm, shape, at) * gemm->lanes;
+        p->step = is_rows ? bd_gemm_rows_at(gemm, shape, at)
+                          : bd_gemm_vectors_at(gemm, shape, at) * gemm->lanes;
         p->rows = least(p->step, end - at);
         pack_panel(p, k, k_count);
         p->to += p->step * shape->k * gemm->element_bytes;
@@ -119,24 +118,22 @@ static void pack_block(panel *p, bool is_a, int64_t block, int64_t k, int64_t k_
     p->to = to;
 }
 
-void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call, bool is_a,
-                  int64_t batch, int64_t block, void *to)
+void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                  const bd_gemm_side *side, int64_t batch, int64_t block, void *to)
 {
-    const bd_gemm_side *side = is_a ? &shape->a : &shape->b;
-    panel p = {gemm, shape, is_a ? &gemm->a : &gemm->b, side, call, batch, 0, 0, 0, to};
+    panel p = {gemm, shape, side, call, batch, 0, 0, 0, to};
     int64_t at_once = side->across ? BD_GEMM_PACK_ROWS : most(shape->k, 1);
     for (int64_t k = 0; k < shape->k; k += at_once)
-        pack_block(&p, is_a, block, k, least(at_once, shape->k - k));
+        pack_block(&p, block, k, least(at_once, shape->k - k));
 }
 
 void bd_gemm_pack_rows(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                       bool is_a, int64_t batch, int64_t part, void *to)
+                       const bd_gemm_side *side, int64_t batch, int64_t part, void *to)
 {
-    const bd_gemm_side *side = is_a ? &shape->a : &shape->b;
-    panel p = {gemm, shape, is_a ? &gemm->a : &gemm->b, side, call, batch, 0, 0, 0, to};
-    int64_t blocks = is_a ? shape->blocks_m : shape->blocks_n, k = part * BD_GEMM_PACK_ROWS;
-    for (int64_t block = 0; block < blocks; block++) {
+    panel p = {gemm, shape, side, call, batch, 0, 0, 0, to};
+    int64_t k = part * BD_GEMM_PACK_ROWS;
+    for (int64_t block = 0; block < side->blocks; block++) {
         p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
-        pack_block(&p, is_a, block, k, least(BD_GEMM_PACK_ROWS, shape->k - k));
+        pack_block(&p, block, k, least(BD_GEMM_PACK_ROWS, shape->k - k));
     }
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the files of the GEMM share. How a product is done:
- *   A is cut into panels of a few rows, B into panels of 1, 2 or 4 vectors of columns; a panel is
- *   stored k by k, so that a micro-kernel reads both in order. An operand whose memory already has
- *   that form is read where it lies (DIRECT); others are packed, by a pass of their own (SHARED) or,
- *   for small matrices, by each item for itself (LOCAL). An item of the compute pass is one block of
- *   rows by one block of columns of one batch point, over all of K. It leaves its sums in the
- *   output, if the epilogue is a plain store, or in its worker's scratch for the epilogue.
+ *   One operand gives the rows of a tile, element by element, the other one its columns, as vectors.
+ *   Rows are A's, unless it is cheaper to compute the transpose and turn it at the end (swapped).
+ *   The row side is cut into panels of a few rows, the column side into panels of 1, 2 or 4 vectors.
+ *   A panel that is packed is stored k by k, so that a micro-kernel reads it in order. An operand
+ *   that the micro-kernel can read where it lies is not packed (DIRECT); others are, by a pass of
+ *   their own (SHARED) or by each item for itself (LOCAL). An item of the compute pass is a block of
+ *   rows by a block of columns of one batch point, over all of K. It leaves its sums in the output,
+ *   if the epilogue is a plain store, or in its worker's scratch for the epilogue.
  *   A tall K over a small output is split into fixed ranges, whose sums a last pass adds.
- * Blocks depend on the sizes only, so results do not depend on the number of workers. */
+ * Blocks depend on the sizes only, so results do not depend on the number of workers.
+ */
 #pragma once
 
 #include "backends/cpu/gemm.h"
@@ -63,27 +66,32 @@ typedef struct bd_gemm {
 
 typedef enum bd_gemm_source { BD_GEMM_DIRECT, BD_GEMM_SHARED, BD_GEMM_LOCAL } bd_gemm_source;
 
+/* One operand in its role of this product. */
 typedef struct bd_gemm_side {
+    const bd_gemm_operand *operand;
     bd_gemm_source source;
+    int axis;              /* M or N of the program, or -1 */
     bool across;           /* elements of one k lie side by side in memory */
     int64_t batches;       /* packed copies: the batch points, or 1 */
+    int64_t blocks, block; /* their number and size in rows or columns */
     int64_t parts;         /* SHARED: items of the pack pass for each copy */
     int64_t block_elements, batch_elements; /* of packed blocks, of all blocks of a batch point */
     size_t shared_at;      /* bytes */
-    int64_t step_k, step_rows; /* strides of a plain operand: K, and M or N */
+    int64_t step, step_k;  /* strides of a plain operand: its own axis and K */
 } bd_gemm_side;
 
 /* One product with sizes. */
 typedef struct bd_gemm_shape {
+    bool swapped;          /* rows are B's: m is the extent of N, n that of M */
     int64_t batch, m, n, k;
-    int64_t panel_rows;    /* of A, but for the last few */
-    int64_t vectors;       /* of a panel of B, but for the last one */
-    int64_t block_m, block_n, blocks_m, blocks_n;
+    int64_t panel_rows;    /* but for the last few rows */
+    int64_t vectors;       /* of a panel of columns, but for the last one */
     int64_t splits, split_k; /* ranges of K, each of split_k but for the last */
-    bd_gemm_side a, b;
+    bd_gemm_side rows, columns;
     bool direct_store;     /* full panels go straight to the output */
     int64_t out_step;      /* its stride of M */
-    size_t worker_a, worker_b, worker_c, worker_temp, worker_bytes; /* places in worker scratch */
+    int64_t turned_step;   /* swapped: of the turned sums */
+    size_t worker_rows, worker_columns, worker_c, worker_turned, worker_temp, worker_bytes;
     size_t partial_at, shared_bytes;
 } bd_gemm_shape;
 
@@ -108,12 +116,12 @@ static inline bool bd_gemm_epilogue_down(const bd_kir *program)
 void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end);
-/* Packs one block of rows of A or columns of B at a batch point (gemm_pack.c). */
-void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call, bool is_a,
-                  int64_t batch, int64_t block, void *to);
-/* For an operand that lies across K: the same few k of all blocks, in the order of memory. */
+/* Packs one block of a side at a batch point (gemm_pack.c). */
+void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+                  const bd_gemm_side *side, int64_t batch, int64_t block, void *to);
+/* For a side that lies across K: the same few k of all blocks, in the order of memory. */
 void bd_gemm_pack_rows(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                       bool is_a, int64_t batch, int64_t part, void *to);
-/* Address of element (row, k) of a plain operand at a batch point. */
+                       const bd_gemm_side *side, int64_t batch, int64_t part, void *to);
+/* Address of the first element that a plain access reaches at a batch point. */
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
                                const bd_kir_access *access, int64_t batch);

@@ -9,9 +9,9 @@ typedef struct item {
     const bd_gemm *gemm;
     const bd_gemm_shape *shape;
     const bd_call *call;
-    int64_t batch, block_m, block_n, split;
+    int64_t batch, split;
     int64_t m, m_end, n, n_end, k, k_end;
-    const char *a, *b; /* blocks, or the operand's first element of this batch point if DIRECT */
+    const char *a, *b; /* rows and columns: blocks, or their first element of this batch point */
     char *c;           /* sums of the block */
     int64_t c_step;
     char *out;         /* of this batch point, if full panels go there */
@@ -20,7 +20,7 @@ typedef struct item {
 /* The operands of one micro-kernel call. */
 typedef struct tile {
     const char *a, *b;
-    int64_t a_step, b_step, rows, vectors;
+    int64_t a_row_step, a_step, b_step, rows, vectors;
 } tile;
 
 static int64_t least(int64_t a, int64_t b)
@@ -38,38 +38,36 @@ void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end)
     const bd_gemm *gemm = gemm_of(call);
     bd_gemm_shape shape;
     bd_gemm_shape_of(gemm, call->ints, &shape);
-    int64_t a_items = shape.a.batches * shape.a.parts;
+    int64_t row_items = shape.rows.batches * shape.rows.parts;
     for (int64_t i = begin; i < end; i++) {
-        bool is_a = i < a_items;
-        const bd_gemm_side *side = is_a ? &shape.a : &shape.b;
-        int64_t number = is_a ? i : i - a_items;
+        const bd_gemm_side *side = i < row_items ? &shape.rows : &shape.columns;
+        int64_t number = i < row_items ? i : i - row_items;
         int64_t batch = number / side->parts, part = number % side->parts;
-        int64_t at = batch * side->batch_elements + (side->across ? 0 : part * side->block_elements);
+        int64_t at = batch * side->batch_elements;
+        if (!side->across)
+            at += part * side->block_elements;
         char *to = call->shared_scratch + side->shared_at + at * gemm->element_bytes;
         if (side->across)
-            bd_gemm_pack_rows(gemm, &shape, call, is_a, batch, part, to);
+            bd_gemm_pack_rows(gemm, &shape, call, side, batch, part, to);
         else
-            bd_gemm_pack(gemm, &shape, call, is_a, batch, part, to);
+            bd_gemm_pack(gemm, &shape, call, side, batch, part, to);
     }
 }
 
-/* Finds the block of an operand, packing it if that is left to the item. */
-static const char *source_of(const item *it, bool is_a)
+/* Finds the block of a side, packing it if that is left to the item. */
+static const char *source_of(const item *it, const bd_gemm_side *side, int64_t block,
+                             size_t local_at)
 {
     const bd_gemm *gemm = it->gemm;
-    const bd_gemm_side *side = is_a ? &it->shape->a : &it->shape->b;
-    const bd_gemm_operand *operand = is_a ? &gemm->a : &gemm->b;
-    int64_t block = is_a ? it->block_m : it->block_n;
-    size_t local_at = is_a ? it->shape->worker_a : it->shape->worker_b;
     char *local = it->call->worker_scratch + local_at;
     if (side->source == BD_GEMM_DIRECT)
-        return bd_gemm_element_at(gemm, it->call, &operand->access, it->batch);
+        return bd_gemm_element_at(gemm, it->call, &side->operand->access, it->batch);
     if (side->source == BD_GEMM_SHARED) {
         int64_t batch = side->batches > 1 ? it->batch : 0;
         int64_t at = batch * side->batch_elements + block * side->block_elements;
         return it->call->shared_scratch + side->shared_at + at * gemm->element_bytes;
     }
-    bd_gemm_pack(gemm, it->shape, it->call, is_a, it->batch, block, local);
+    bd_gemm_pack(gemm, it->shape, it->call, side, it->batch, block, local);
     return local;
 }
 
@@ -77,25 +75,25 @@ static void find_item(item *it, int64_t number)
 {
     const bd_gemm *gemm = it->gemm;
     const bd_gemm_shape *shape = it->shape;
-    it->block_m = number % shape->blocks_m;
-    number /= shape->blocks_m;
-    it->block_n = number % shape->blocks_n;
-    number /= shape->blocks_n;
+    const bd_gemm_side *rows = &shape->rows, *columns = &shape->columns;
+    int64_t row_block = number % rows->blocks, column_block = number / rows->blocks;
+    number = column_block / columns->blocks;
+    column_block %= columns->blocks;
     it->split = number % shape->splits;
     it->batch = number / shape->splits;
-    it->m = it->block_m * shape->block_m;
-    it->m_end = least(it->m + shape->block_m, shape->m);
-    it->n = it->block_n * shape->block_n;
-    it->n_end = least(it->n + shape->block_n, shape->n);
+    it->m = row_block * rows->block;
+    it->m_end = least(it->m + rows->block, shape->m);
+    it->n = column_block * columns->block;
+    it->n_end = least(it->n + columns->block, shape->n);
     it->k = it->split * shape->split_k;
     it->k_end = least(it->k + shape->split_k, shape->k);
-    it->a = source_of(it, true);
-    it->b = source_of(it, false);
+    it->a = source_of(it, rows, row_block, shape->worker_rows);
+    it->b = source_of(it, columns, column_block, shape->worker_columns);
     it->c = it->call->worker_scratch + shape->worker_c;
-    it->c_step = shape->block_n;
+    it->c_step = columns->block;
     if (shape->splits > 1) {
         int64_t row = (it->split * shape->batch + it->batch) * shape->m + it->m;
-        int64_t whole = shape->blocks_n * shape->block_n;
+        int64_t whole = columns->blocks * columns->block;
         it->c = it->call->shared_scratch + shape->partial_at +
                 (row * whole + it->n) * gemm->element_bytes;
         it->c_step = whole;
@@ -131,53 +129,64 @@ static void run_tile(const item *it, const tile *t, char *c, int64_t c_step)
     bd_micro_tile function = gemm->micro.tiles[t->vectors][t->rows];
     const char *a = t->a + it->k * t->a_step * bytes, *b = t->b + it->k * t->b_step * bytes;
     if (k_count <= BD_GEMM_K_CHUNK) {
-        function(a, t->a_step, b, t->b_step, c, c_step, k_count);
+        function(a, t->a_row_step, t->a_step, b, t->b_step, c, c_step, k_count);
         return;
     }
     char *temp = it->call->worker_scratch + it->shape->worker_temp;
     for (int64_t k = 0; k < k_count; k += BD_GEMM_K_CHUNK) {
         int64_t count = least(BD_GEMM_K_CHUNK, k_count - k);
         int64_t columns = t->vectors * gemm->lanes;
-        function(a + k * t->a_step * bytes, t->a_step, b + k * t->b_step * bytes, t->b_step,
-                 k ? temp : c, k ? columns : c_step, count);
+        function(a + k * t->a_step * bytes, t->a_row_step, t->a_step, b + k * t->b_step * bytes,
+                 t->b_step, k ? temp : c, k ? columns : c_step, count);
         if (k)
             add_tile(it, temp, c, t);
     }
 }
 
+/* Columns n .. n_end of the block go through the epilogue. */
 static void run_epilogue(const item *it, int64_t n, int64_t n_end, char *sums, int64_t step)
 {
     bd_call call = *it->call;
-    int64_t bytes = it->gemm->element_bytes, rows = it->m_end - it->m;
-    if (bd_gemm_epilogue_down(it->gemm->program)) /* its vectors need the one column packed */
+    const bd_gemm *gemm = it->gemm;
+    int64_t bytes = gemm->element_bytes, rows = it->m_end - it->m;
+    if (bd_gemm_epilogue_down(gemm->program)) /* its vectors need the one column packed */
         for (int64_t r = 1; r < rows; r++)
             memmove(sums + r * bytes, sums + r * step * bytes, (size_t)bytes);
+    bool swapped = it->shape->swapped;
+    if (swapped) {
+        char *turned = it->call->worker_scratch + it->shape->worker_turned;
+        for (int64_t r = 0; r < rows; r += gemm->turn_rows)
+            gemm->micro.turn(sums + r * step * bytes, step, turned + r * bytes,
+                             it->shape->turned_step, least(gemm->turn_rows, rows - r), n_end - n);
+        sums = turned;
+        step = it->shape->turned_step;
+    }
     call.params[BD_GEMM_BATCH] = it->batch;
-    call.params[BD_GEMM_ROW] = it->m;
-    call.params[BD_GEMM_ROWS] = rows;
-    call.params[BD_GEMM_COLUMN] = n;
-    call.params[BD_GEMM_COLUMNS] = n_end - n;
+    call.params[swapped ? BD_GEMM_COLUMN : BD_GEMM_ROW] = it->m;
+    call.params[swapped ? BD_GEMM_COLUMNS : BD_GEMM_ROWS] = rows;
+    call.params[swapped ? BD_GEMM_ROW : BD_GEMM_COLUMN] = n;
+    call.params[swapped ? BD_GEMM_ROWS : BD_GEMM_COLUMNS] = n_end - n;
     call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)sums;
     call.params[BD_GEMM_STEP] = step;
-    it->gemm->epilogue(&call, 0, 1);
+    gemm->epilogue(&call, 0, 1);
 }
 
-/* The panel of B that begins at column n. */
+/* The panel of columns that begins at n. */
 static void find_columns(const item *it, int64_t n, tile *t)
 {
     const bd_gemm *gemm = it->gemm;
     int64_t bytes = gemm->element_bytes, columns = t->vectors * gemm->lanes;
     int64_t real = least(columns, it->n_end - n);
     t->b_step = columns;
-    if (it->shape->b.source != BD_GEMM_DIRECT) {
+    if (it->shape->columns.source != BD_GEMM_DIRECT) {
         t->b = it->b + (n - it->n) * it->shape->k * bytes;
         return;
     }
-    t->b_step = it->shape->b.step_k;
+    t->b_step = it->shape->columns.step_k;
     t->b = it->b + n * bytes;
     if (real == columns)
         return;
-    char *padded = it->call->worker_scratch + it->shape->worker_b;
+    char *padded = it->call->worker_scratch + it->shape->worker_columns;
     for (int64_t k = it->k; k < it->k_end; k++) {
         char *row = padded + k * columns * bytes;
         memcpy(row, t->b + k * t->b_step * bytes, (size_t)(real * bytes));
@@ -189,13 +198,16 @@ static void find_columns(const item *it, int64_t n, tile *t)
 
 static void find_rows(const item *it, int64_t m, tile *t)
 {
+    const bd_gemm_side *rows = &it->shape->rows;
     int64_t bytes = it->gemm->element_bytes;
     t->rows = bd_gemm_rows_at(it->gemm, it->shape, m);
-    if (it->shape->a.source == BD_GEMM_DIRECT) {
-        t->a = it->a + m * bytes;
-        t->a_step = it->shape->a.step_k;
+    if (rows->source == BD_GEMM_DIRECT) {
+        t->a = it->a + m * rows->step * bytes;
+        t->a_row_step = rows->step;
+        t->a_step = rows->step_k;
     } else {
         t->a = it->a + (m - it->m) * it->shape->k * bytes;
+        t->a_row_step = 1;
         t->a_step = t->rows;
     }
 }
@@ -244,7 +256,7 @@ void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
     bd_gemm_shape shape;
     item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
     bd_gemm_shape_of(it.gemm, call->ints, &shape);
-    int64_t bytes = it.gemm->element_bytes, whole = shape.blocks_n * shape.block_n;
+    int64_t bytes = it.gemm->element_bytes, whole = shape.columns.blocks * shape.columns.block;
     int64_t stride = shape.batch * shape.m * whole;
     for (int64_t i = begin; i < end; i++) {
         int64_t row = i; /* of batch * m */

@@ -5,17 +5,18 @@
 enum {
     BLOCK_ROWS = 128,
     BLOCK_PANELS = 8,             /* of columns */
-    BLOCK_A_BYTES = 512 << 10,    /* of packed A: it stays in the second cache */
+    BLOCK_ROW_BYTES = 512 << 10,  /* of a block of rows: it stays in the second cache */
     ITEMS_WANTED = 16,            /* enough for workers of different speed */
     SPLIT_K_LEAST = 1024,
     SPLITS_MAX = 16,
     LINE_BYTES = 64,
-    CACHE_SETS = 1024,            /* of the second cache; half of them, and half of its ways */
-    CACHE_WAYS = 8,
+    PAGE_BYTES = 4096,
+    CACHE_SETS = 2048,            /* of the second cache */
+    CACHE_WAYS = 14,
     ONE_PANEL = 16,
 };
-/* Below this an item is too small to be worth handing to another worker. */
-static const double ITEM_FLOPS_LEAST = 6e6;
+/* Multiply-adds of an item that is worth cutting in two. */
+static const double ITEM_PRODUCTS_LEAST = 6e6;
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -98,17 +99,18 @@ static int64_t even_panels(int64_t panels, int64_t wanted)
 static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     int64_t columns = shape->vectors * gemm->lanes, rows = shape->panel_rows;
-    int64_t a_rows = BLOCK_A_BYTES / (most(shape->k, 1) * gemm->element_bytes);
+    int64_t a_rows = BLOCK_ROW_BYTES / (most(shape->k, 1) * gemm->element_bytes);
     int64_t m_panels = ceiling(shape->m, rows), n_panels = ceiling(shape->n, columns);
     int64_t m_wanted = most(1, least(BLOCK_ROWS, a_rows) / rows), n_wanted = BLOCK_PANELS;
     for (;;) {
-        shape->block_m = even_panels(m_panels, m_wanted) * rows;
-        shape->block_n = even_panels(n_panels, n_wanted) * columns;
-        shape->blocks_m = ceiling(shape->m, shape->block_m);
-        shape->blocks_n = ceiling(shape->n, shape->block_n);
-        int64_t items = shape->batch * shape->blocks_m * shape->blocks_n;
-        double flops = 2.0 * (double)shape->block_m * (double)shape->block_n * (double)shape->k;
-        if (items >= ITEMS_WANTED || flops < 2 * ITEM_FLOPS_LEAST || (m_wanted == 1 && n_wanted == 1))
+        shape->rows.block = even_panels(m_panels, m_wanted) * rows;
+        shape->columns.block = even_panels(n_panels, n_wanted) * columns;
+        shape->rows.blocks = ceiling(shape->m, shape->rows.block);
+        shape->columns.blocks = ceiling(shape->n, shape->columns.block);
+        int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
+        double cells = (double)shape->rows.block * (double)shape->columns.block;
+        if (items >= ITEMS_WANTED || cells * (double)shape->k < ITEM_PRODUCTS_LEAST ||
+            (m_wanted == 1 && n_wanted == 1))
             break;
         if (n_wanted > 2 || m_wanted == 1)
             n_wanted = ceiling(n_wanted, 2);
@@ -119,7 +121,7 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
 
 static void set_splits(bd_gemm_shape *shape)
 {
-    int64_t items = shape->batch * shape->blocks_m * shape->blocks_n;
+    int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
     shape->splits = 1;
     shape->split_k = shape->k;
     if (items > 4 || items == 0 || shape->k < 2 * SPLIT_K_LEAST)
@@ -134,6 +136,20 @@ static int64_t int_of(const int64_t *ints, bd_kir_int integer)
     return integer.argument < 0 ? integer.value : ints[integer.argument];
 }
 
+static void describe_side(const bd_gemm *gemm, const bd_gemm_operand *operand, int axis,
+                          const int64_t *ints, int64_t batch, bd_gemm_side *side)
+{
+    side->operand = operand;
+    side->axis = axis;
+    side->batches = operand->batched ? batch : 1;
+    side->across = !operand->along_k;
+    if (!operand->plain)
+        return;
+    side->step_k = int_of(ints, operand->access.strides[gemm->axis_k]);
+    side->step = axis < 0 ? 1 : int_of(ints, operand->access.strides[axis]);
+    side->across = side->step_k != 1 || side->step == 1;
+}
+
 /* Whether elements a step apart, k of them, fall on so few sets of the second cache that they do
  * not stay there while other panels are worked on. */
 static bool crowded(int64_t step_bytes, int64_t k)
@@ -142,33 +158,47 @@ static bool crowded(int64_t step_bytes, int64_t k)
     return apart >= LINE_BYTES && k > CACHE_WAYS * (CACHE_SETS * LINE_BYTES / apart);
 }
 
-/* others: how many blocks of the other operand meet each block of this one. */
-static void set_side(const bd_gemm *gemm, const bd_gemm_operand *operand, int rows_axis,
-                     const int64_t *ints, const bd_gemm_shape *shape, int64_t others,
-                     bd_gemm_side *side)
+/* Whether a micro-kernel can read the side where it lies. Columns need unit stride. Rows far apart by
+ * a multiple of a page would fall on one set of the first cache. others: extent of the other side. */
+static bool is_direct(const bd_gemm *gemm, const bd_gemm_side *side, bool is_rows, int64_t others,
+                      int64_t k)
 {
-    bool is_a = operand == &gemm->a;
-    side->batches = operand->batched ? shape->batch : 1;
-    side->across = !operand->along_k;
-    if (operand->plain) {
-        side->step_k = int_of(ints, operand->access.strides[gemm->axis_k]);
-        side->step_rows = rows_axis < 0 ? 1 : int_of(ints, operand->access.strides[rows_axis]);
-        side->across = side->step_k != 1 || side->step_rows == 1;
-        bool once = (is_a ? shape->n : shape->m) <= ONE_PANEL && shape->k <= BD_GEMM_K_CHUNK;
-        if (side->step_rows == 1 && (once || shape->splits > 1 ||
-                                     !crowded(side->step_k * gemm->element_bytes, shape->k))) {
-            side->source = BD_GEMM_DIRECT;
-            return;
-        }
+    if (!side->operand->plain)
+        return false;
+    bool once = others <= ONE_PANEL && k <= BD_GEMM_K_CHUNK;
+    if (side->step == 1)
+        return once || !crowded(side->step_k * gemm->element_bytes, k);
+    if (!is_rows || side->step_k != 1)
+        return false;
+    return once || side->step * gemm->element_bytes % PAGE_BYTES != 0;
+}
+
+/* Elements that have to be packed before a product, and moved after it. */
+static int64_t moving_cost(const bd_gemm *gemm, const bd_gemm_shape *shape)
+{
+    bool rows = is_direct(gemm, &shape->rows, true, shape->n, shape->k);
+    bool columns = is_direct(gemm, &shape->columns, false, shape->m, shape->k);
+    return (rows ? 0 : shape->rows.batches * shape->m * shape->k) +
+           (columns ? 0 : shape->columns.batches * shape->n * shape->k) +
+           (shape->swapped ? shape->batch * shape->m * shape->n : 0);
+}
+
+static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_side *side)
+{
+    bool is_rows = side == &shape->rows;
+    const bd_gemm_side *other = is_rows ? &shape->columns : &shape->rows;
+    bool may = side->operand->plain && side->step == 1; /* a split side is read about once */
+    if (is_direct(gemm, side, is_rows, is_rows ? shape->n : shape->m, shape->k) ||
+        (may && shape->splits > 1)) {
+        side->source = BD_GEMM_DIRECT;
+        return;
     }
-    bool again = shape->batch > 1 && !operand->batched; /* the same for every batch point */
-    side->source = others == 1 && !again && shape->splits == 1 && !side->across ? BD_GEMM_LOCAL
-                                                                               : BD_GEMM_SHARED;
-    if (shape->blocks_m * shape->blocks_n * shape->splits == 1 && !again)
-        side->source = BD_GEMM_LOCAL;
+    bool again = shape->batch > 1 && side->batches == 1; /* the same for every batch point */
+    bool single = shape->rows.blocks * shape->columns.blocks * shape->splits == 1;
+    bool local = single || (other->blocks == 1 && shape->splits == 1 && !side->across);
+    side->source = local && !again ? BD_GEMM_LOCAL : BD_GEMM_SHARED;
     if (side->source == BD_GEMM_SHARED)
-        side->parts = side->across ? ceiling(shape->k, BD_GEMM_PACK_ROWS)
-                                   : (is_a ? shape->blocks_m : shape->blocks_n);
+        side->parts = side->across ? ceiling(shape->k, BD_GEMM_PACK_ROWS) : side->blocks;
 }
 
 static size_t place(size_t *total_bytes, int64_t elements, int64_t element_bytes)
@@ -178,30 +208,56 @@ static size_t place(size_t *total_bytes, int64_t elements, int64_t element_bytes
     return at;
 }
 
+static void place_side(const bd_gemm *gemm, bd_gemm_shape *shape, bd_gemm_side *side)
+{
+    int64_t elements = side->block * shape->k + 2 * BD_GEMM_PAD;
+    side->block_elements = elements & -(int64_t)BD_GEMM_PAD;
+    side->batch_elements = side->block_elements * side->blocks;
+    bool shared = side->source == BD_GEMM_SHARED;
+    side->shared_at = place(&shape->shared_bytes, shared ? side->batches * side->batch_elements : 0,
+                            gemm->element_bytes);
+}
+
 static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
-    int64_t bytes = gemm->element_bytes, columns = shape->vectors * gemm->lanes;
-    shape->a.block_elements = (shape->block_m * shape->k + 2 * BD_GEMM_PAD) & -(int64_t)BD_GEMM_PAD;
-    shape->a.batch_elements = shape->a.block_elements * shape->blocks_m;
-    shape->b.block_elements = (shape->block_n * shape->k + 2 * BD_GEMM_PAD) & -(int64_t)BD_GEMM_PAD;
-    shape->b.batch_elements = shape->b.block_elements * shape->blocks_n;
-    shape->shared_bytes = shape->worker_bytes = 0;
-    bool a_shared = shape->a.source == BD_GEMM_SHARED, b_shared = shape->b.source == BD_GEMM_SHARED;
-    bool a_local = shape->a.source == BD_GEMM_LOCAL;
-    int64_t b_local = shape->b.source == BD_GEMM_LOCAL ? shape->b.block_elements
-                      : b_shared ? 0 : shape->k * columns; /* DIRECT: its last panel */
-    shape->a.shared_at = place(&shape->shared_bytes,
-                               a_shared ? shape->a.batches * shape->a.batch_elements : 0, bytes);
-    shape->b.shared_at = place(&shape->shared_bytes,
-                               b_shared ? shape->b.batches * shape->b.batch_elements : 0, bytes);
-    int64_t sums = shape->batch * shape->m * shape->blocks_n * shape->block_n;
+    int64_t bytes = gemm->element_bytes, width = shape->vectors * gemm->lanes;
+    const bd_gemm_side *rows = &shape->rows, *columns = &shape->columns;
+    place_side(gemm, shape, &shape->rows);
+    place_side(gemm, shape, &shape->columns);
+    int64_t sums = shape->batch * shape->m * columns->blocks * columns->block;
     shape->partial_at =
         place(&shape->shared_bytes, shape->splits > 1 ? shape->splits * sums : 0, bytes);
-    shape->worker_a = place(&shape->worker_bytes, a_local ? shape->a.block_elements : 0, bytes);
-    shape->worker_b = place(&shape->worker_bytes, b_local, bytes);
-    shape->worker_c = place(&shape->worker_bytes, shape->block_m * shape->block_n, bytes);
+    shape->worker_rows = place(&shape->worker_bytes,
+                               rows->source == BD_GEMM_LOCAL ? rows->block_elements : 0, bytes);
+    int64_t last_panel = columns->source == BD_GEMM_DIRECT ? shape->k * width : 0;
+    shape->worker_columns = place(
+        &shape->worker_bytes,
+        columns->source == BD_GEMM_LOCAL ? columns->block_elements : last_panel, bytes);
+    shape->worker_c = place(&shape->worker_bytes, rows->block * columns->block, bytes);
+    shape->turned_step = ceiling(rows->block, BD_GEMM_PAD) * BD_GEMM_PAD;
+    shape->worker_turned = place(&shape->worker_bytes,
+                                 shape->swapped ? shape->turned_step * columns->block : 0, bytes);
     shape->worker_temp = place(&shape->worker_bytes,
-                               BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS + BD_GEMM_PAD * columns, bytes);
+                               BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS + BD_GEMM_PAD * width, bytes);
+}
+
+/* The product with rows from A, or from B. */
+static void set_roles(const bd_gemm *gemm, const int64_t *ints, const int64_t *sizes, bool swapped,
+                      bd_gemm_shape *out)
+{
+    *out = (bd_gemm_shape){.swapped = swapped,
+                           .batch = sizes[BD_KIR_BATCH],
+                           .m = sizes[swapped ? BD_KIR_N : BD_KIR_M],
+                           .n = sizes[swapped ? BD_KIR_M : BD_KIR_N],
+                           .k = sizes[BD_KIR_K]};
+    describe_side(gemm, &gemm->a, gemm->axis_m, ints, out->batch,
+                  swapped ? &out->columns : &out->rows);
+    describe_side(gemm, &gemm->b, gemm->axis_n, ints, out->batch,
+                  swapped ? &out->rows : &out->columns);
+    out->vectors = out->n <= gemm->lanes ? 1 : out->m <= 4 && out->n > 2 * gemm->lanes ? 4 : 2;
+    out->panel_rows = choose_rows(gemm, out->m);
+    set_blocks(gemm, out);
+    set_splits(out);
 }
 
 void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out)
@@ -212,17 +268,16 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
         sizes[role] = 1;
     for (int axis = 0; axis < program->axis_count; axis++)
         sizes[program->axes[axis].role] *= most(0, int_of(ints, program->axes[axis].extent));
-    *out = (bd_gemm_shape){.batch = sizes[BD_KIR_BATCH],
-                           .m = sizes[BD_KIR_M],
-                           .n = sizes[BD_KIR_N],
-                           .k = sizes[BD_KIR_K]};
-    out->vectors = out->n <= gemm->lanes ? 1 : out->m <= 4 && out->n > 2 * gemm->lanes ? 4 : 2;
-    out->panel_rows = choose_rows(gemm, out->m);
-    set_blocks(gemm, out);
-    set_splits(out);
-    set_side(gemm, &gemm->a, gemm->axis_m, ints, out, out->blocks_n, &out->a);
-    set_side(gemm, &gemm->b, gemm->axis_n, ints, out, out->blocks_m, &out->b);
-    if (gemm->plain_store && out->splits == 1 && out->k <= BD_GEMM_K_CHUNK) {
+    set_roles(gemm, ints, sizes, false, out);
+    if (least(out->m, out->n) >= 2 * gemm->lanes && out->splits == 1) {
+        bd_gemm_shape other;
+        set_roles(gemm, ints, sizes, true, &other);
+        if (other.splits == 1 && 2 * moving_cost(gemm, &other) < moving_cost(gemm, out))
+            *out = other;
+    }
+    set_source(gemm, out, &out->rows);
+    set_source(gemm, out, &out->columns);
+    if (gemm->plain_store && !out->swapped && out->splits == 1 && out->k <= BD_GEMM_K_CHUNK) {
         int64_t across = gemm->axis_n < 0 ? 1 : int_of(ints, gemm->out.strides[gemm->axis_n]);
         out->direct_store = across == 1;
         out->out_step = gemm->axis_m < 0 ? 0 : int_of(ints, gemm->out.strides[gemm->axis_m]);

@@ -3,6 +3,7 @@
 
 #include "engine/graph_parts.h"
 #include "engine/rules.h"
+#include "engine/rules_build.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 #include "proto/op_rules.h"
@@ -282,6 +283,20 @@ static bd_node keep_whole(const op_making *making)
                                                    .attrs = making->attrs});
 }
 
+/* Scalars that are indexed along "the dim 0" of a scalar become vectors of one element. */
+static bool lift_scalars(op_making *making)
+{
+    bd_graph *graph = making->graph;
+    uint8_t rule = making->info->shape_rule;
+    if ((rule != BURN_SHAPE_RULE_GATHER && rule != BURN_SHAPE_RULE_SCATTER) || !making->count ||
+        bd_graph_at(graph, making->inputs[0])->rank > 0)
+        return false;
+    for (uint32_t i = 0; i < making->count; i++)
+        if (making->inputs[i] != BD_NODE_NONE && bd_graph_at(graph, making->inputs[i])->rank == 0)
+            making->inputs[i] = bd_rule_unsqueeze(graph, making->inputs[i], 0);
+    return true;
+}
+
 static uint32_t decompose(const op_making *making, bd_node *out, uint32_t out_max)
 {
     bd_graph *graph = making->graph;
@@ -313,6 +328,7 @@ static uint32_t make(op_making *making, bd_node *out, uint32_t out_max)
     making->dtype = compute_dtype(making);
     uint32_t made = 0;
     if (resolve_inputs(making)) {
+        bool lifted = lift_scalars(making);
         making->attrs = given_attrs;
         making->attrs = normalize_attrs(making);
         if (info->flags & BURN_OP_POINTWISE)
@@ -328,6 +344,8 @@ static uint32_t make(op_making *making, bd_node *out, uint32_t out_max)
         } else {
             made = decompose(making, out, out_max);
         }
+        for (uint32_t i = 0; i < made && lifted && !graph->error; i++)
+            out[i] = bd_rule_squeeze(graph, out[i], 0);
     }
     bd_free(making->inputs);
     return graph->error ? 0 : made;

@@ -158,6 +158,8 @@ static bd_error *hand_over(bd_session *session)
     bd_fault_poison_bound(run);
     if (session->waiting_is_known)
         bd_count(&core->counters.replays, 1);
+    if (run->known->plan->unfused)
+        bd_count(&core->counters.fallbacks, 1);
     run->order = ++core->submitted;
     bd_memory_set_submitted(core->memory, run->order);
     for (uint32_t i = 0; i < run->known->plan->output_count; i++)

@@ -267,6 +267,8 @@ void bd_session_step(bd_session *session)
         return;
     }
     bd_posted *posted = session->first;
+    if (!posted)
+        return; /* it was cancelled meanwhile */
     bool done = take_up(session, &posted->request);
     atomic_store_explicit(&session->account->tensors, session->tensors.live, memory_order_relaxed);
     if (!done)

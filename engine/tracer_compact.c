@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A trace without a record that cannot be planned, and without all that is made from it. */
-#include <string.h>
-
 #include "engine/history.h"
 #include "engine/trace_key.h"
 #include "engine/tracer.h"
@@ -107,8 +105,10 @@ void bd_tracer_compact(bd_tracer *tracer, const uint8_t *spoiled)
         bd_buffer_release(tracer->buffers.items[i]);
         bd_history_release(tracer->externals.items[i].history);
     }
-    memcpy(tracer->externals.items, to.externals, to.slot_count * sizeof *to.externals);
-    memcpy(tracer->buffers.items, to.buffers, to.slot_count * sizeof *to.buffers);
+    for (uint32_t i = 0; i < to.slot_count; i++) {
+        tracer->externals.items[i] = to.externals[i];
+        tracer->buffers.items[i] = to.buffers[i];
+    }
     tracer->externals.count = tracer->buffers.count = to.slot_count;
     tracer->records.count = to.record_count;
     tracer->values.count = tracer->ids.count = to.value_count;

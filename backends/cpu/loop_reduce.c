@@ -241,11 +241,33 @@ static LLVMValueRef half_of(bd_emit *emit, LLVMValueRef vector, unsigned first, 
                                   LLVMConstVector(numbers, count), "");
 }
 
-/* Lanes to one value: halves onto halves. */
+/* The total of all lanes, folded in memory to those of one register: halves onto halves. */
+static void folded(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef value[2])
+{
+    unsigned lanes = emit->lanes, unroll = emit->loop->shape->unroll;
+    LLVMValueRef pieces[8][2];
+    BD_ASSERT(unroll <= 8);
+    emit->lanes = lanes / unroll;
+    for (unsigned i = 0; i < unroll; i++)
+        for (int part = 0; part < reduction->parts; part++) {
+            LLVMTypeRef type = bd_emit_lanes_of(emit, part_type(emit, reduction, part));
+            LLVMValueRef place = bd_part_offset(emit, reduction->total[part], type,
+                                                bd_emit_i64(emit, (int64_t)i));
+            pieces[i][part] = get_total(emit, reduction, part, place);
+        }
+    for (unsigned half = unroll / 2; half >= 1; half /= 2)
+        for (unsigned i = 0; i < half; i++)
+            combine(emit, reduction, pieces[i], pieces[i + half]);
+    value[0] = pieces[0][0];
+    value[1] = reduction->parts == 2 ? pieces[0][1] : NULL;
+    emit->lanes = lanes;
+}
+
+/* Lanes of one register to one value. */
 static void across(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef value[2])
 {
-    unsigned lanes = emit->lanes;
-    for (unsigned half = lanes / 2; half >= 1; half /= 2) {
+    unsigned lanes = emit->lanes, width = lanes / emit->loop->shape->unroll;
+    for (unsigned half = width / 2; half >= 1; half /= 2) {
         LLVMValueRef upper[2] = {NULL, NULL};
         emit->lanes = half;
         for (int part = 0; part < reduction->parts; part++) {
@@ -262,9 +284,11 @@ void bd_loop_reductions_end(bd_emit *emit)
     for (int i = 0; i < emit->loop->reduction_count; i++) {
         bd_reduction *reduction = &emit->loop->reductions[i];
         LLVMValueRef value[2] = {NULL, NULL}, scalar[2] = {NULL, NULL};
-        for (int part = 0; part < reduction->parts; part++)
+        bool row = emit->loop->shape->form == BD_LOOP_ROW && emit->lanes > 1;
+        for (int part = 0; part < reduction->parts && !row; part++)
             value[part] = get_total(emit, reduction, part, reduction->total[part]);
-        if (emit->loop->shape->form == BD_LOOP_ROW && emit->lanes > 1) {
+        if (row) {
+            folded(emit, reduction, value);
             across(emit, reduction, value);
             unsigned lanes = emit->lanes;
             emit->lanes = 1;

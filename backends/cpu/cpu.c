@@ -49,6 +49,8 @@ static void cpu_close(bd_device *device)
     for (int i = 0; i < device->idle_count; i++)
         bd_compiler_destroy(device->idle[i]);
     bd_object_cache_close(device->cache);
+    for (int i = 0; i < 2; i++)
+        bd_code_free(device->micro[i]);
     bd_code_arena_destroy(device->code);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->micro_lock);

@@ -115,6 +115,15 @@ def test_wrong_records(daemon, client, case):
     other.close()
 
 
+def test_a_scalar_has_one_element_along_dim_0(client):
+    client.put(3, F32, [], floats(5))
+    client.put(4, I64, [], struct.pack("<q", 0))
+    client.send(batch(5, record("max_dim", 2, 0), record("gather", 4, 3, 0), record("gather", 5, 4, -1), record("scatter_add", 6, 5, 6, 0)))
+    assert [client.get(ident, ident)[1:] for ident in (5, 6, 7, 8, 9)] == \
+        [([], floats(5)), ([], struct.pack("<q", 0)), ([], floats(5)), ([], floats(5)), ([], floats(10))]
+    assert client.sync(99)[1] == 0
+
+
 def test_poison_spreads_and_is_told_once(client):
     client.send(batch(3, record("matmul", 2, 1), record("exp", 1), record("add", 1, 2), record("exp", 5)))
     client.send(frame("GET", [1, 5]))

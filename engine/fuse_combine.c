@@ -49,24 +49,40 @@ static void drop_combined(bd_fusion *fusion)
     bd_free(numbers);
 }
 
+/* A bit set of the nodes that a region loads, several nodes a bit. */
+static uint64_t loads_of(const bd_region *region)
+{
+    uint64_t loads = 0;
+    for (size_t i = 0; region && i < region->values.count; i++) {
+        if (region->values.items[i].state == BD_VALUE_LOAD)
+            loads |= (uint64_t)1 << (region->values.items[i].node * 0x9E3779B1u >> 26);
+    }
+    return loads;
+}
+
 void bd_fuse_combine_siblings(bd_fuse_walk *fuser)
 {
     enum { REGIONS_MAX = 2000 }; /* pairs are looked at one by one */
     bd_fusion *fusion = fuser->fusion;
     size_t count = fusion->regions.count;
+    uint64_t *loads = bd_alloc_zeroed((count + 1) * sizeof *loads);
+    for (size_t a = 0; a < count; a++)
+        loads[a] = loads_of(fusion->regions.items[a]);
     for (size_t a = 0; a < count && count <= REGIONS_MAX; a++) {
         bd_region *into = fusion->regions.items[a];
         for (size_t b = a + 1; b < count && into && !writes_partly(into); b++) {
             bd_region *from = fusion->regions.items[b];
-            if (!from || writes_partly(from) || !bd_region_may_combine(into, from) ||
+            if (!from || (loads[a] & loads[b]) == 0 || writes_partly(from) || !bd_region_may_combine(into, from) ||
                 bd_fuse_reaches(fuser, (uint32_t)a, (uint32_t)b) ||
                 bd_fuse_reaches(fuser, (uint32_t)b, (uint32_t)a))
                 continue;
             bd_region_combine(into, from);
+            loads[a] |= loads[b];
             redirect(fusion, (uint32_t)b, (uint32_t)a);
             bd_region_destroy(from);
             fusion->regions.items[b] = NULL;
         }
     }
+    bd_free(loads);
     drop_combined(fusion);
 }

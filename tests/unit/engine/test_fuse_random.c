@@ -10,6 +10,13 @@
 #include "plan_case.h"
 #include "proto/base/alloc.h"
 
+/* PLAN_DRIVER names another backend. */
+static const char *driver(void)
+{
+    const char *name = getenv("PLAN_DRIVER");
+    return name ? name : "ref";
+}
+
 enum { GRAPHS = 150, VALUES_MAX = 64, TEXT_MAX = 8192 };
 
 /* Shapes are letters of sizes, so that one text serves several sizes. */
@@ -397,7 +404,7 @@ static void run(const char *what, const plan_case *arrival, bool fusion, plan_va
     bd_plan *plan;
     bd_error *err = bd_plan_build(&trace, &options, &plan);
     ck_assert_msg(!err, "%s: %s", what, bd_error_text(err));
-    plan_run(plan, arrival, "ref", out);
+    plan_run(plan, arrival, driver(), out);
     bd_plan_release(plan);
 }
 
@@ -438,6 +445,7 @@ int main(void)
 {
     Suite *suite = suite_create("fusion of random graphs");
     TCase *all = tcase_create("graphs");
+    tcase_set_timeout(all, 120);
     /* PLAN_SEED runs one graph and shows it; PLAN_GRAPHS says how many in all. */
     const char *more = getenv("PLAN_GRAPHS");
     tcase_add_loop_test(all, fused_is_unfused, 0, more ? atoi(more) : GRAPHS);

@@ -8,6 +8,13 @@
 #include "plan_case.h"
 #include "proto/base/alloc.h"
 
+/* PLAN_DRIVER names another backend. */
+static const char *driver(void)
+{
+    const char *name = getenv("PLAN_DRIVER");
+    return name ? name : "ref";
+}
+
 typedef struct text_case {
     const char *name, *text;
     uint32_t launches_max; /* of the fused plan */
@@ -120,7 +127,7 @@ static void run_case(const text_case *chosen, const int64_t *dims, bool fusion)
     }
     plan_values expected, got;
     plan_evaluate(&arrival, &expected);
-    plan_run(plan, &arrival, "ref", &got);
+    plan_run(plan, &arrival, driver(), &got);
     plan_compare(what, &got, &expected, 1e-4);
     ck_assert(!plan->unfused);
     if (fusion && dims == sizes[0])
@@ -148,6 +155,7 @@ int main(void)
 {
     Suite *suite = suite_create("plan");
     TCase *all = tcase_create("cases");
+    tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, each_case, 0, (int)(sizeof cases / sizeof cases[0]));
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

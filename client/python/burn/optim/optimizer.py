@@ -108,15 +108,6 @@ class Optimizer:
     def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
         raise NotImplementedError(f"{type(self).__name__} has no update rule")
 
-
-def count_step(state: dict) -> Any:
-    """Counts one more step; the number (an int, or a tensor in programs) is what update rules take."""
-    if isinstance(state["step"], Tensor):
-        assign(state["step"], state["step"] + 1)
-    else:
-        state["step"] += 1
-    return state["step"]
-
     # ---- state ----
 
     def state_dict(self) -> dict:
@@ -150,3 +141,12 @@ def count_step(state: dict) -> Any:
             lines.append(f"Parameter Group {number}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def count_step(state: dict) -> Any:
+    """Counts one more step; the number (an int, or a tensor in programs) is what update rules take."""
+    if isinstance(state["step"], Tensor):
+        assign(state["step"], state["step"] + 1)
+    else:
+        state["step"] += 1
+    return state["step"]

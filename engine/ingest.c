@@ -163,6 +163,8 @@ static void add_op(bd_graph *graph, const bd_trace_record *record)
     if (!graph->error && made < record->output_count)
         bd_graph_fail(graph, BD_ERROR(INTERNAL, "op %s made %u of %u outputs", info->name, made,
                                       record->output_count));
+    if (!graph->error && count < record->input_count) /* what is passed over counts in promotion */
+        out[0] = bd_build_cast(graph, out[0], graph->trace->values[record->first_value].type.dtype);
     if (!graph->error && info->shape_rule == BURN_SHAPE_RULE_RESHAPE)
         unite_groups(graph, record, bd_graph_at(graph, inputs[0].node), bd_graph_at(graph, out[0]));
     if (!graph->error)

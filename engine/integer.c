@@ -286,6 +286,30 @@ bd_int bd_int_mul(bd_ints *ints, bd_int a, bd_int b)
     return chain(ints, BD_INT_MUL, a, b);
 }
 
+/* a - b where b is a sum of some of a's terms. */
+static bool without_terms(bd_ints *ints, bd_int a, bd_int b, bd_int *out)
+{
+    bd_int terms[FACTORS_MAX], removed[FACTORS_MAX];
+    uint32_t count = 0, removed_count = 0;
+    int64_t constant = 0, removed_constant = 0;
+    if (bd_int_at(ints, a)->kind != BD_INT_ADD || !collect(ints, BD_INT_ADD, a, terms, &count, &constant) ||
+        !collect(ints, BD_INT_ADD, b, removed, &removed_count, &removed_constant))
+        return false;
+    for (uint32_t i = 0; i < removed_count; i++) {
+        uint32_t at = 0;
+        while (at < count && terms[at] != removed[i])
+            at++;
+        if (at == count)
+            return false;
+        terms[at] = terms[--count];
+    }
+    bd_int rest = bd_int_const(ints, compute(BD_INT_SUB, constant, removed_constant));
+    for (uint32_t i = 0; i < count; i++)
+        rest = bd_int_add(ints, rest, terms[i]);
+    *out = rest;
+    return true;
+}
+
 bd_int bd_int_sub(bd_ints *ints, bd_int a, bd_int b)
 {
     bd_int out;
@@ -296,12 +320,8 @@ bd_int bd_int_sub(bd_ints *ints, bd_int a, bd_int b)
         return BD_INT_0;
     if (bd_int_is_const(ints, b, &value) && value != INT64_MIN)
         return bd_int_add(ints, a, bd_int_const(ints, -value));
-    const bd_int_entry *e = bd_int_at(ints, a);
-    if (e->kind == BD_INT_ADD && find(ints, e->b) == b)
-        return find(ints, e->a);
-    if (e->kind == BD_INT_ADD && find(ints, e->a) == b)
-        return find(ints, e->b);
-    return intern(ints, BD_INT_SUB, 0, a, b);
+    bd_int rest;
+    return without_terms(ints, a, b, &rest) ? rest : intern(ints, BD_INT_SUB, 0, a, b);
 }
 
 bd_int bd_int_div(bd_ints *ints, bd_int a, bd_int b)

@@ -79,17 +79,25 @@ static void permute(op_shaping *shaping)
         shaping->dims[i] = x->dims[order->values[i]];
 }
 
+/* Sums, products and quotients of sizes are never negative; differences may be. */
+static bool is_natural(const bd_ints *ints, bd_int number, int depth)
+{
+    const bd_int_entry *e = bd_int_at(ints, bd_int_find(ints, number));
+    if (e->kind == BD_INT_CONST)
+        return e->value >= 0;
+    if (e->kind < BD_INT_ADD)
+        return true;
+    return e->kind != BD_INT_SUB && depth > 0 && is_natural(ints, e->a, depth - 1) && is_natural(ints, e->b, depth - 1);
+}
+
 static bd_int slice_size(bd_ints *ints, bd_int start, bd_int stop, bd_int step)
 {
-    bd_int span = bd_int_max(ints, bd_int_sub(ints, stop, start), BD_INT_0);
-    int64_t one;
-    if (bd_int_is_const(ints, step, &one) && one == 1) {
-        /* Rules slice what they padded; there the size is known by construction not to be negative. */
-        bd_int whole = bd_int_sub(ints, stop, start);
-        return bd_int_at(ints, whole)->kind == BD_INT_SUB ? span : whole;
-    }
-    bd_int more = bd_int_sub(ints, step, BD_INT_1);
-    return bd_int_div(ints, bd_int_add(ints, span, more), step);
+    bd_int span = bd_int_sub(ints, stop, start);
+    if (!is_natural(ints, span, 8))
+        span = bd_int_max(ints, span, BD_INT_0);
+    if (bd_int_find(ints, step) == BD_INT_1)
+        return span;
+    return bd_int_div(ints, bd_int_add(ints, span, bd_int_sub(ints, step, BD_INT_1)), step);
 }
 
 static void slice(const op_shaping *shaping, bd_int *dims, int *rank)

@@ -26,6 +26,10 @@ START_TEST(integers_fold)
     ck_assert_uint_eq(bd_int_add(ints, bd_int_sub(ints, x, y), y), x);
     ck_assert_uint_eq(bd_int_sub(ints, bd_int_add(ints, x, two), two), x);
     ck_assert_uint_eq(bd_int_sub(ints, x, x), BD_INT_0);
+    bd_int z = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 1, 0), xy = bd_int_add(ints, x, y);
+    ck_assert_uint_eq(bd_int_sub(ints, bd_int_add(ints, z, xy), xy), z);
+    ck_assert_uint_eq(bd_int_sub(ints, bd_int_add(ints, xy, three), bd_int_add(ints, y, two)),
+                      bd_int_add(ints, x, BD_INT_1));
     ck_assert_uint_eq(bd_int_mod(ints, x, BD_INT_1), BD_INT_0);
     ck_assert_uint_eq(bd_int_div(ints, bd_int_const(ints, -7), two), bd_int_const(ints, -4));
     ck_assert_uint_eq(bd_int_mod(ints, bd_int_const(ints, -7), two), BD_INT_1);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random records of every op: whatever inference accepts becomes nodes whose symbolic sizes have the inferred
+ * values, before and after decomposition. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/graph.h"
+#include "graph_trace.h"
+#include "proto/base/alloc.h"
+#include "proto/op_rules.h"
+
+enum { ATTEMPTS = 1000, INPUTS_MAX = 14 };
+
+static uint64_t state;
+
+static uint64_t draw(uint64_t bound)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % bound;
+}
+
+static int64_t draw_size(void)
+{
+    static const int64_t sizes[] = {1, 2, 3, 5, 0, 2, 3, 4};
+    return sizes[draw(8)];
+}
+
+/* Shapes that are likely to fit together: cut or thinned copies of one common shape. */
+static int draw_shape(const int64_t common[4], int64_t dims[16])
+{
+    int rank = (int)draw(5), first = (int)draw(2) ? 4 - rank : 0;
+    for (int i = 0; i < rank; i++)
+        dims[i] = draw(8) == 0 ? 1 : draw(12) == 0 ? draw_size() : common[first + i];
+    return rank;
+}
+
+static test_input draw_input(test_trace *trace, const burn_op_info *info, uint32_t i, const int64_t common[4])
+{
+    static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_I32, BURN_I64, BURN_U8, BURN_BOOL};
+    int64_t dims[16];
+    int rank = draw_shape(common, dims);
+    switch (burn_op_input_role(info, i)) {
+    case BURN_INPUT_PARAM:
+    case BURN_INPUT_NUMBER:
+        if (draw(3))
+            return draw(2) ? test_float(0.5) : test_int(3);
+        return test_external(trace, draw(2) ? BURN_F32 : BURN_I64, 0, NULL, NULL);
+    case BURN_INPUT_INDEX:
+        return test_external(trace, BURN_I64, rank, dims, NULL);
+    case BURN_INPUT_CONDITION:
+        return test_external(trace, BURN_BOOL, rank, dims, NULL);
+    case BURN_INPUT_VALUE:
+        break;
+    }
+    if (info->shape_rule == BURN_SHAPE_RULE_LIKE_INPUTS || info->shape_rule == BURN_SHAPE_RULE_SOFT_LOSS)
+        return test_external(trace, BURN_F32, 2, common, NULL);
+    if (draw(8) == 0)
+        return draw(2) ? test_float(0.5) : test_int(3);
+    return test_external(trace, draw(3) ? BURN_F32 : dtypes[draw(6)], rank, dims, NULL);
+}
+
+static void draw_attrs(test_trace *trace, const burn_op_info *info, test_attrs *attrs, const int64_t common[4])
+{
+    for (uint32_t i = 0; i < info->attr_count; i++) {
+        int64_t values[4];
+        int count = (int)draw(5);
+        bool steps = strcmp(info->attrs[i].name, "steps") == 0, starts = strcmp(info->attrs[i].name, "starts") == 0;
+        for (int j = 0; j < count; j++)
+            values[j] = steps ? 1 + (int64_t)draw(2) : starts ? (int64_t)draw(2) : common[(4 - count + j) % 4];
+        switch (info->attrs[i].kind) {
+        case BURN_ATTR_INT:
+            attrs->attrs[i].value = (int64_t)draw(6) - 3;
+            break;
+        case BURN_ATTR_DTYPE:
+            attrs->attrs[i].value = draw(2) ? BURN_F32 : (int64_t)draw(14);
+            break;
+        case BURN_ATTR_SIZE:
+            attrs->attrs[i].value = draw_size();
+            break;
+        case BURN_ATTR_INTS:
+            for (int j = 0; j < count; j++)
+                values[j] = (int64_t)draw(6) - 2;
+            test_set_list(trace, info->name, attrs, info->attrs[i].name, count, values);
+            break;
+        case BURN_ATTR_SIZES:
+            test_set_list(trace, info->name, attrs, info->attrs[i].name, count, values);
+            break;
+        case BURN_ATTR_BYTES:
+            break;
+        }
+    }
+}
+
+/* A product of the dims in some other grouping, so that reshapes are often right. */
+static void fit_reshape(test_trace *trace, test_attrs *attrs, const test_input *x)
+{
+    if (x->input.kind != BD_INPUT_EXTERNAL)
+        return;
+    const burn_shape *shape = &trace->externals.items[x->input.number].type.shape;
+    int64_t dims[16];
+    int count = 0;
+    for (int i = 0; i < shape->rank; i++) {
+        if (count && draw(3) == 0)
+            dims[count - 1] *= shape->dims[i];
+        else if (shape->dims[i] == 4 && draw(2))
+            dims[count++] = 2, dims[count++] = 2;
+        else
+            dims[count++] = shape->dims[i];
+        if (draw(4) == 0)
+            dims[count++] = 1;
+    }
+    test_set_list(trace, "reshape", attrs, "shape", count, dims);
+}
+
+static void check_sizes(const burn_op_info *info, bd_graph *graph, bd_node node, const burn_tensor_type *type,
+                        const int64_t *ints, const char *when)
+{
+    const bd_graph_node *at = bd_graph_at(graph, node);
+    ck_assert_msg(at->rank == type->shape.rank && at->dtype == type->dtype, "%s %s: rank %d of %d, dtype %s of %s",
+                  info->name, when, at->rank, type->shape.rank, burn_dtype_name(at->dtype), burn_dtype_name(type->dtype));
+    for (int i = 0; i < type->shape.rank; i++)
+        ck_assert_msg(ints[bd_graph_dim(graph, node, (uint32_t)i)] == type->shape.dims[i],
+                      "%s %s: dim %d is %lld, not %lld", info->name, when, i,
+                      (long long)ints[bd_graph_dim(graph, node, (uint32_t)i)], (long long)type->shape.dims[i]);
+}
+
+static void check_record(const burn_op_info *info, test_trace *trace, uint32_t value)
+{
+    bd_trace view;
+    bd_graph *graph = NULL;
+    test_trace_view(trace, &view);
+    bd_error *error = bd_graph_build(&view, &graph);
+    ck_assert_msg(!error, "%s: %s", info->name, bd_error_text(error));
+    for (uint32_t v = value; v < view.value_count; v++) {
+        bd_node root = bd_graph_value(graph, v);
+        for (int stage = 0; stage < 3; stage++) {
+            static const char *const names[] = {"as built", "decomposed", "simplified"};
+            if (stage == 1)
+                error = bd_graph_decompose(graph, &root, 1);
+            else if (stage == 2)
+                error = bd_graph_simplify(graph, &root, 1);
+            ck_assert_msg(!error, "%s: %s", info->name, bd_error_text(error));
+            int64_t *ints = bd_alloc(sizeof *ints * bd_int_count(bd_graph_ints(graph)));
+            bd_ints_evaluate(bd_graph_ints(graph), &view, NULL, NULL, ints);
+            check_sizes(info, graph, root, &view.values[v].type, ints, names[stage]);
+            bd_free(ints);
+        }
+    }
+    bd_graph_destroy(graph);
+}
+
+START_TEST(sizes_are_as_inferred)
+{
+    const burn_op_info *info = burn_op_at(_i);
+    if (info->flags & (BURN_OP_CONTROL | BURN_OP_INTERNAL) || info->output_count == 0)
+        return;
+    state = 77 + (uint64_t)_i;
+    int accepted = 0;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        test_trace trace;
+        test_trace_init(&trace);
+        int64_t common[4];
+        for (int i = 0; i < 4; i++)
+            common[i] = draw_size();
+        test_input inputs[INPUTS_MAX];
+        int count = 0;
+        for (; count < info->input_count; count++)
+            inputs[count] = info->input_optional >> count & 1 && draw(2)
+                                ? test_absent()
+                                : draw_input(&trace, info, (uint32_t)count, common);
+        for (uint64_t more = info->flags & BURN_OP_VARIADIC ? draw(3) : 0; more > 0; more--, count++)
+            inputs[count] = draw_input(&trace, info, (uint32_t)info->input_count - 1, common);
+        test_attrs attrs = test_attrs_of(info->name);
+        if (draw(6))
+            draw_attrs(&trace, info, &attrs, common);
+        if (info->shape_rule == BURN_SHAPE_RULE_RESHAPE && draw(2))
+            fit_reshape(&trace, &attrs, &inputs[0]);
+        uint32_t value = test_op(&trace, info->name, 0, count, inputs, &attrs);
+        if (value != UINT32_MAX) {
+            accepted++;
+            check_record(info, &trace, value);
+        }
+        test_trace_deinit(&trace);
+    }
+    ck_assert_msg(accepted > 0, "%s: no record was accepted", info->name);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("shapes");
+    TCase *each = tcase_create("each op");
+    tcase_set_timeout(each, 120);
+    tcase_add_loop_test(each, sizes_are_as_inferred, 0, burn_op_count());
+    suite_add_tcase(suite, each);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

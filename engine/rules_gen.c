@@ -845,7 +845,7 @@ static void gradient_clamp(const bd_rule_call *call, bd_node *out)
     bd_graph *graph = call->graph;
     out[0] = BD_NODE_NONE;
     if (call->wanted[0]) {
-        bd_node n7;
+        bd_node n9;
         if (call->inputs[1] != BD_NODE_NONE) {
             bd_node n5;
             if (call->inputs[2] != BD_NODE_NONE) {
@@ -857,14 +857,21 @@ static void gradient_clamp(const bd_rule_call *call, bd_node *out)
                 bd_node n4 = bd_build(graph, BURN_OP_GE, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
                 n5 = n4;
             }
-            n7 = n5;
+            n9 = n5;
         } else {
-            bd_node n6 = bd_build(graph, BURN_OP_LE, (bd_node[]){call->inputs[0], call->inputs[2]}, 2, NULL);
-            n7 = n6;
+            bd_node n8;
+            if (call->inputs[2] != BD_NODE_NONE) {
+                bd_node n6 = bd_build(graph, BURN_OP_LE, (bd_node[]){call->inputs[0], call->inputs[2]}, 2, NULL);
+                n8 = n6;
+            } else {
+                bd_node n7 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+                n8 = n7;
+            }
+            n9 = n8;
         }
-        bd_node n8 = bd_rule_whole(graph, 0);
-        bd_node n9 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n7, call->gradient, n8}, 3, NULL);
-        out[0] = bd_rule_gradient(graph, n9, call->inputs[0]);
+        bd_node n10 = bd_rule_whole(graph, 0);
+        bd_node n11 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n9, call->gradient, n10}, 3, NULL);
+        out[0] = bd_rule_gradient(graph, n11, call->inputs[0]);
     }
     out[1] = BD_NODE_NONE;
     if (call->wanted[1]) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Random records of every op: whatever inference accepts becomes nodes whose symbolic sizes have the inferred
- * values, before and after decomposition. */
+ * values, before and after decomposition; so do gradients. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "proto/base/alloc.h"
 #include "proto/op_rules.h"
 
-enum { ATTEMPTS = 1000, INPUTS_MAX = 14 };
+enum { ATTEMPTS = 500, INPUTS_MAX = 14 };
 
 static uint64_t state;
 
@@ -151,12 +151,23 @@ static void check_record(const burn_op_info *info, test_trace *trace, uint32_t v
     bd_graph_destroy(graph);
 }
 
-START_TEST(sizes_are_as_inferred)
+/* Adds the gradients of the sum of a value with respect to all float inputs; UINT32_MAX if there are none. */
+static uint32_t add_gradients(test_trace *trace, const test_input *inputs, int count, uint32_t value)
 {
-    const burn_op_info *info = burn_op_at(_i);
-    if (info->flags & (BURN_OP_CONTROL | BURN_OP_INTERNAL) || info->output_count == 0)
-        return;
-    state = 77 + (uint64_t)_i;
+    test_input wrt[INPUTS_MAX];
+    int wrt_count = 0;
+    for (int i = 0; i < count; i++)
+        if (inputs[i].input.kind == BD_INPUT_EXTERNAL &&
+            burn_dtype_is_float(trace->externals.items[inputs[i].input.number].type.dtype))
+            wrt[wrt_count++] = inputs[i];
+    if (!wrt_count || !burn_dtype_is_float(trace->values.items[value].type.dtype))
+        return UINT32_MAX;
+    uint32_t loss = test_op(trace, "sum", 1, 1, (test_input[]){test_value(value)}, NULL);
+    return test_grad(trace, test_value(loss), wrt_count, wrt, 0, 0);
+}
+
+static void try_records(const burn_op_info *info, bool gradients)
+{
     int accepted = 0;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         test_trace trace;
@@ -177,7 +188,9 @@ START_TEST(sizes_are_as_inferred)
             draw_attrs(&trace, info, &attrs, common);
         if (info->shape_rule == BURN_SHAPE_RULE_RESHAPE && draw(2))
             fit_reshape(&trace, &attrs, &inputs[0]);
-        uint32_t value = test_op(&trace, info->name, 0, count, inputs, &attrs);
+        uint32_t value = test_op(&trace, info->name, gradients, count, inputs, &attrs);
+        if (value != UINT32_MAX && gradients)
+            value = add_gradients(&trace, inputs, count, value);
         if (value != UINT32_MAX) {
             accepted++;
             check_record(info, &trace, value);
@@ -185,6 +198,24 @@ START_TEST(sizes_are_as_inferred)
         test_trace_deinit(&trace);
     }
     ck_assert_msg(accepted > 0, "%s: no record was accepted", info->name);
+}
+
+START_TEST(sizes_are_as_inferred)
+{
+    const burn_op_info *info = burn_op_at(_i);
+    state = 77 + (uint64_t)_i;
+    if (!(info->flags & (BURN_OP_CONTROL | BURN_OP_INTERNAL)) && info->output_count > 0)
+        try_records(info, false);
+}
+END_TEST
+
+START_TEST(gradients_fit_their_inputs)
+{
+    const burn_op_info *info = burn_op_at(_i);
+    state = 770 + (uint64_t)_i;
+    if (!(info->flags & (BURN_OP_CONTROL | BURN_OP_INTERNAL | BURN_OP_NO_GRADIENT)) && info->output_count > 0 &&
+        info->input_count > 0)
+        try_records(info, true);
 }
 END_TEST
 
@@ -194,6 +225,7 @@ int main(void)
     TCase *each = tcase_create("each op");
     tcase_set_timeout(each, 120);
     tcase_add_loop_test(each, sizes_are_as_inferred, 0, burn_op_count());
+    tcase_add_loop_test(each, gradients_fit_their_inputs, 0, burn_op_count());
     suite_add_tcase(suite, each);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

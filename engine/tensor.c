@@ -124,9 +124,10 @@ void bd_tensors_free(bd_tensors *tensors, uint64_t id)
 
 void bd_tensor_poison(bd_tensor *tensor, bd_error *error)
 {
+    bd_error *kept = bd_error_retain(error); /* what is dropped may hold the last reference */
     drop(tensor);
     tensor->state = BD_TENSOR_POISON;
-    tensor->error = bd_error_retain(error);
+    tensor->error = kept;
 }
 
 void bd_tensor_store(bd_tensor *tensor, const burn_tensor_type *type, bd_buffer *own_buffer,

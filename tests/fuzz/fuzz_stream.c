@@ -12,6 +12,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/arena.h"
 #include "proto/base/log.h"
+#include "proto/limits.h"
 
 enum {
     FIRST_OUTPUT = 6, /* five uploads come before */
@@ -20,6 +21,11 @@ enum {
     AS_PROGRAM = 1,
     READ_EACH = 2,
     CUT_IN_HALF = 4,
+    REUSE_IDS = 8,
+    LAST_IDS = 16,
+    UPLOADS = FIRST_OUTPUT - 1,
+    AGAIN = 1000000,
+    OUTPUTS_MAX = 100000,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -138,6 +144,48 @@ static void post_records(bd_request_kind kind, const uint8_t *bytes, size_t size
     bd_engine_post(state.engine, request);
 }
 
+/* How many outputs the records have, up to the first that is wrong; *size_bytes grows by what they take. */
+static uint32_t whole_records(const uint8_t *bytes, size_t size, size_t *size_bytes)
+{
+    bd_arena arena;
+    bd_arena_init(&arena);
+    const uint8_t *cursor = bytes;
+    uint32_t count = 0;
+    bd_error *error = NULL;
+    while (!error && cursor < bytes + size && count < OUTPUTS_MAX) {
+        burn_op_record record;
+        error = burn_record_decode(&cursor, bytes + size, AGAIN, &arena, &record);
+        count += error ? 0 : record.output_count;
+    }
+    bd_error_free(error);
+    bd_arena_deinit(&arena);
+    *size_bytes += (size_t)(cursor - bytes);
+    return count;
+}
+
+/* Calls program 1 on the five uploads before first_output. */
+static void post_call(uint64_t first_output, uint32_t outputs)
+{
+    burn_operand inputs[UPLOADS];
+    for (uint64_t i = 0; i < UPLOADS; i++)
+        inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = first_output - UPLOADS + i};
+    burn_op_record record = {.info = burn_op_find("call"), .inputs = inputs, .input_count = UPLOADS,
+                             .first_output = first_output, .output_count = outputs};
+    record.attrs[0].value = 1;
+    record.attrs[1].value = outputs;
+    uint8_t bytes[RECORD_BYTES_MAX];
+    post_records(BD_REQUEST_OPS, bytes, burn_record_encode(&record, bytes), first_output);
+}
+
+static void upload_five(uint64_t first)
+{
+    upload(first, BURN_F32, 2, 2, 3);
+    upload(first + 1, BURN_I64, 1, 4, 0);
+    upload(first + 2, BURN_F32, 0, 0, 0);
+    upload(first + 3, BURN_F32, 2, 3, 3);
+    upload(first + 4, BURN_BOOL, 2, 2, 3);
+}
+
 static void get(uint64_t id)
 {
     bd_request *request = make(BD_REQUEST_GET);
@@ -152,20 +200,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     uint8_t flags = bytes[0];
     state.session++;
     bd_engine_post(state.engine, make(BD_REQUEST_SESSION_OPEN));
-    upload(1, BURN_F32, 2, 2, 3);
-    upload(2, BURN_I64, 1, 4, 0);
-    upload(3, BURN_F32, 0, 0, 0);
-    upload(4, BURN_F32, 2, 3, 3);
-    upload(5, BURN_BOOL, 2, 2, 3);
-    post_records(flags & AS_PROGRAM ? BD_REQUEST_PROGRAM_DEFINE : BD_REQUEST_OPS, bytes + 1, size - 1, FIRST_OUTPUT);
+    upload_five(1);
+    post_records(BD_REQUEST_OPS, bytes + 1, size - 1, FIRST_OUTPUT);
     if (flags & CUT_IN_HALF)
         bd_engine_post(state.engine, make(BD_REQUEST_SYNC));
-    /* The same records again, replayed where nothing has failed. */
-    post_records(BD_REQUEST_OPS, bytes + 1, size - 1, 1000);
-    if (flags & READ_EACH) {
-        for (uint64_t id = FIRST_OUTPUT; id < FIRST_OUTPUT + 8; id++)
-            get(id);
+    for (uint64_t id = FIRST_OUTPUT; (flags & READ_EACH) && id < FIRST_OUTPUT + 8; id++)
+        get(id);
+    /* The same again, replayed where nothing has failed; then as a program. */
+    upload_five(AGAIN);
+    post_records(BD_REQUEST_OPS, bytes + 1, size - 1, AGAIN + UPLOADS);
+    if (flags & AS_PROGRAM) {
+        post_records(BD_REQUEST_PROGRAM_DEFINE, bytes + 1, size - 1, FIRST_OUTPUT);
+        upload_five(2 * AGAIN);
+        size_t whole = 0;
+        post_call(2 * AGAIN + UPLOADS, whole_records(bytes + 1, size - 1, &whole));
     }
+    if (flags & REUSE_IDS)
+        post_records(BD_REQUEST_OPS, bytes + 1, size - 1, FIRST_OUTPUT);
+    if (flags & LAST_IDS)
+        post_records(BD_REQUEST_OPS, bytes + 1, size - 1, BURN_ID_MAX - 2);
     bd_engine_post(state.engine, make(BD_REQUEST_SYNC));
     bd_engine_post(state.engine, make(BD_REQUEST_SESSION_CLOSE));
     drain();
@@ -274,6 +327,27 @@ static size_t random_record(dice *dice, uint64_t first_output, uint8_t *bytes, s
     return size;
 }
 
+/* The sum of the last tensor and gradients of it. */
+static size_t gradient_records(dice *dice, uint64_t first_output, uint8_t *bytes, size_t room)
+{
+    burn_operand last = {.kind = BURN_OPERAND_TENSOR, .id = first_output - 1};
+    burn_op_record sum = {.info = burn_op_find("sum"), .flags = BURN_RECORD_TRACK, .inputs = &last, .input_count = 1,
+                          .first_output = first_output, .output_count = 1};
+    burn_operand inputs[4] = {{.kind = BURN_OPERAND_TENSOR, .id = first_output}, {.kind = BURN_OPERAND_ABSENT}};
+    for (int i = 2; i < 4; i++)
+        inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR,
+                                   .id = roll(dice, 2) ? 1 + roll(dice, UPLOADS) : first_output - 1 - roll(dice, UPLOADS)};
+    burn_op_record grad = {.info = burn_op_find("grad"), .flags = (uint8_t)roll(dice, 2), .inputs = inputs,
+                           .input_count = 3 + roll(dice, 2), .first_output = first_output + 1};
+    grad.attrs[0].value = 1;
+    grad.output_count = grad.input_count - 2;
+    size_t size = burn_record_bound(&sum) + burn_record_bound(&grad);
+    if (size > room)
+        return 0;
+    burn_record_encode(&grad, bytes + burn_record_encode(&sum, bytes));
+    return size;
+}
+
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed)
 {
     dice dice = {seed};
@@ -282,30 +356,15 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
     if (size < 1 || roll(&dice, 4) == 0)
         return size;
     /* Behind the records that are whole. */
-    bd_arena arena;
-    bd_arena_init(&arena);
-    const uint8_t *cursor = bytes + 1;
+    size_t whole = 1;
     uint64_t next = FIRST_OUTPUT;
-    bd_error *error = NULL;
-    while (!error && cursor < bytes + size && next < 100000) {
-        burn_op_record record;
-        error = burn_record_decode(&cursor, bytes + size, next, &arena, &record);
-        next += error ? 0 : record.output_count;
-    }
-    bd_error_free(error);
-    bd_arena_deinit(&arena);
-    size_t whole = (size_t)(cursor - bytes);
+    next += whole_records(bytes + 1, size - 1, &whole);
     for (uint32_t more = 1 + roll(&dice, 4); more > 0; more--) {
-        size_t room = max_size - whole < RECORD_BYTES_MAX ? max_size - whole : RECORD_BYTES_MAX;
-        size_t added = random_record(&dice, next, bytes + whole, room);
-        const uint8_t *start = bytes + whole;
-        burn_op_record record;
-        bd_arena_init(&arena);
-        error = added ? burn_record_decode(&start, bytes + whole + added, next, &arena, &record) : NULL;
-        next += error || !added ? 0 : record.output_count;
-        bd_error_free(error);
-        bd_arena_deinit(&arena);
-        whole += added;
+        size_t room = max_size - whole < RECORD_BYTES_MAX ? max_size - whole : RECORD_BYTES_MAX, added = 0;
+        size_t wanted = roll(&dice, 6) ? random_record(&dice, next, bytes + whole, room)
+                                       : gradient_records(&dice, next, bytes + whole, room);
+        next += whole_records(bytes + whole, wanted, &added);
+        whole += wanted;
     }
     return whole;
 }

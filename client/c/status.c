@@ -37,7 +37,7 @@ const char *burn_status_name(burn_status status)
     return bd_code_name((bd_code)status);
 }
 
-const char *burn_version(void)
+const char *burn_library_version(void)
 {
     return BURN_VERSION;
 }

@@ -201,7 +201,7 @@ int main(int count, char **arguments)
         return EXIT_OK;
     }
     if (count == 2 && strcmp(arguments[1], "--version") == 0) {
-        printf("burnctl %s\n", burn_version());
+        printf("burnctl %s\n", burn_library_version());
         return EXIT_OK;
     }
     int status = parse(count, arguments, &options);

@@ -79,7 +79,7 @@ typedef struct burn_error {
 /* Of the calling thread's last call that failed; never NULL. */
 BURN_API const burn_error *burn_last_error(void);
 BURN_API const char *burn_status_name(burn_status status);
-BURN_API const char *burn_version(void);
+BURN_API const char *burn_library_version(void);
 
 /* ---- connection ------------------------------------------------------------------------------- */
 

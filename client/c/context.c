@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
@@ -56,6 +57,10 @@ static bd_error *open_context(burn_context *context)
     int timeout_ms = context->options.connect_timeout_ms;
     BD_TRY(watch_forks(context));
     BD_TRY(bd_connect(context));
+    /* A blocking recv looks for interrupts as often as poll does. */
+    struct timeval slice = {.tv_usec = BD_WAIT_SLICE_MS * 1000};
+    if (setsockopt(context->fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)
+        BD_FAIL(UNAVAILABLE, "the socket takes no time-out");
     context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);

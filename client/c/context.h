@@ -32,6 +32,7 @@ struct burn_context {
     bd_session *session;
     bd_client *client;
     burn_options options;
+    uint8_t scratch[64 * 1024]; /* of the thread that reads */
     char url[256];
     char device[64]; /* of the URL */
 };

@@ -110,6 +110,21 @@ static void copy_attrs(bd_tracer *tracer, bd_trace_record *to, const burn_op_rec
     }
 }
 
+/* The roots of a grad record that retains nothing let go of what was kept for them; this trace still
+ * holds it. */
+static void use_up(const burn_op_record *record, bd_tensor *const *inputs)
+{
+    if (record->attrs[burn_op_attr(record->info, "retain")].value)
+        return;
+    int64_t root_count = record->attrs[burn_op_attr(record->info, "roots")].value;
+    for (int64_t i = 0; i < root_count; i++) {
+        if (!inputs[i] || inputs[i]->state != BD_TENSOR_STORED)
+            continue;
+        bd_history_release(inputs[i]->stored->history);
+        inputs[i]->stored->history = NULL;
+    }
+}
+
 uint32_t bd_tracer_append(bd_tracer *tracer, const burn_op_record *record, bd_tensor *const *inputs,
                           const uint64_t *output_ids, uint64_t op_index)
 {
@@ -139,8 +154,10 @@ uint32_t bd_tracer_append(bd_tracer *tracer, const burn_op_record *record, bd_te
     kept->first_value = first_value;
     kept->op_index = op_index;
     copy_attrs(tracer, kept, record);
-    if (bd_trace_key_is_gradient(record->info))
+    if (bd_trace_key_is_gradient(record->info)) {
         tracer->has_gradient = true;
+        use_up(record, inputs);
+    }
 
     size_t room = bd_trace_key_bound(kept);
     bd_vec_reserve(&tracer->key, tracer->key.count + room);

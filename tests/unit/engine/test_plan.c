@@ -104,7 +104,7 @@ static const text_case cases[] = {
                            "e = relu z; out z e", 1},
 };
 
-static const int64_t sizes[][4] = {{3, 5, 7, 4}, {1, 1, 1, 1}, {17, 33, 19, 23}, {2, 64, 3, 5}};
+static const int64_t sizes[][4] = {{3, 5, 7, 4}, {1, 1, 1, 1}, {17, 33, 19, 23}, {2, 64, 3, 5}, {0, 3, 2, 5}};
 
 static void run_case(const text_case *chosen, const int64_t *dims, bool fusion)
 {

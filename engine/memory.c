@@ -10,7 +10,7 @@
 
 struct bd_memory {
     pthread_mutex_t lock;
-    bd_spans *spans;
+    bd_spans *spans[2]; /* by bd_memory_user: what the host writes would else wait for ever new submissions */
     bd_map accounts; /* of open sessions */
     bd_buffer *unused;
     uint64_t bytes_max, session_bytes_max;
@@ -25,7 +25,8 @@ bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_
 {
     bd_memory *memory = bd_alloc_zeroed(sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
-    memory->spans = bd_spans_create(ops, device);
+    for (int i = 0; i < 2; i++)
+        memory->spans[i] = bd_spans_create(ops, device);
     memory->bytes_max = bytes_max ? bytes_max : UINT64_MAX;
     memory->session_bytes_max = session_bytes_max ? session_bytes_max : UINT64_MAX;
     return memory;
@@ -45,7 +46,8 @@ bool bd_memory_destroy(bd_memory *memory)
     for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &session, &account);)
         bd_free(account);
     bd_map_deinit(&memory->accounts);
-    bd_spans_destroy(memory->spans);
+    for (int i = 0; i < 2; i++)
+        bd_spans_destroy(memory->spans[i]);
     while (memory->unused) {
         bd_buffer *next = memory->unused->next;
         bd_free(memory->unused);
@@ -103,17 +105,30 @@ static bd_error *check_limits(const bd_memory *memory, const bd_account *account
     return NULL;
 }
 
-/* Free slabs must not keep the pool above the limit. */
-static bd_error *take_span(bd_memory *memory, size_t size_bytes, uint64_t completed, bd_span **out)
+static uint64_t pool_bytes(const bd_memory *memory)
 {
-    if (bd_spans_slab_bytes(memory->spans) > memory->bytes_max / 2 + memory->used_bytes / 2)
-        bd_spans_trim(memory->spans, atomic_load(&memory->completed));
-    bd_error *error = bd_spans_take(memory->spans, size_bytes, completed, out);
+    return bd_spans_slab_bytes(memory->spans[0]) + bd_spans_slab_bytes(memory->spans[1]);
+}
+
+static void trim(bd_memory *memory)
+{
+    for (int i = 0; i < 2; i++)
+        bd_spans_trim(memory->spans[i], atomic_load(&memory->completed));
+}
+
+/* Free slabs must not keep the pool above the limit. */
+static bd_error *take_span(bd_memory *memory, size_t size_bytes, bd_memory_user user, bd_span **out)
+{
+    uint64_t completed = user == BD_MEMORY_HOST ? atomic_load(&memory->completed) : UINT64_MAX;
+    bd_spans *spans = memory->spans[user];
+    if (pool_bytes(memory) > memory->bytes_max / 2 + memory->used_bytes / 2)
+        trim(memory);
+    bd_error *error = bd_spans_take(spans, size_bytes, completed, out);
     if (!error)
         return NULL;
     bd_error_free(error);
-    bd_spans_trim(memory->spans, atomic_load(&memory->completed));
-    BD_TRY_NOTE(bd_spans_take(memory->spans, size_bytes, completed, out),
+    trim(memory);
+    BD_TRY_NOTE(bd_spans_take(spans, size_bytes, completed, out),
                 "%zu bytes wanted, %" PRIu64 " in use", size_bytes, memory->used_bytes);
     return NULL;
 }
@@ -122,9 +137,8 @@ static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t siz
                               bd_memory_user user, bd_buffer **out)
 {
     BD_TRY(check_limits(memory, account, size_bytes));
-    uint64_t completed = user == BD_MEMORY_HOST ? atomic_load(&memory->completed) : UINT64_MAX;
     bd_span *span = NULL;
-    BD_TRY(take_span(memory, size_bytes, completed, &span));
+    BD_TRY(take_span(memory, size_bytes, user, &span));
     bd_buffer *buffer = memory->unused;
     if (buffer)
         memory->unused = buffer->next;
@@ -135,6 +149,7 @@ static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t siz
                           .memory = memory,
                           .account = account,
                           .span = span,
+                          .user = user,
                           .next = account->buffers,
                           .serial = ++memory->next_serial};
     atomic_init(&buffer->count, 1);
@@ -201,7 +216,7 @@ void bd_buffer_release(bd_buffer *buffer)
     account->used_bytes -= buffer->size_bytes;
     memory->used_bytes -= buffer->size_bytes;
     memory->buffer_count--;
-    bd_spans_give(memory->spans, buffer->span, atomic_load(&memory->submitted));
+    bd_spans_give(memory->spans[buffer->user], buffer->span, atomic_load(&memory->submitted));
     if (account->closed && !account->buffers)
         bd_free(account);
     buffer->next = memory->unused;
@@ -247,7 +262,7 @@ void bd_memory_visit(bd_memory *memory, bd_account *account,
 void bd_memory_trim(bd_memory *memory)
 {
     pthread_mutex_lock(&memory->lock);
-    bd_spans_trim(memory->spans, atomic_load(&memory->completed));
+    trim(memory);
     pthread_mutex_unlock(&memory->lock);
 }
 
@@ -256,7 +271,7 @@ void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out
 {
     pthread_mutex_lock(&memory->lock);
     *out_used_bytes = memory->used_bytes;
-    *out_pool_bytes = bd_spans_slab_bytes(memory->spans);
+    *out_pool_bytes = pool_bytes(memory);
     *out_tensors = 0;
     uint64_t session;
     void *account;

@@ -26,6 +26,11 @@ typedef struct bd_account {
     atomic_uint_fast64_t tensors, ops; /* written by the device thread */
 } bd_account;
 
+typedef enum bd_memory_user {
+    BD_MEMORY_HOST,        /* the host writes it: no submission in flight may still use it */
+    BD_MEMORY_SUBMISSIONS, /* later submissions write it */
+} bd_memory_user;
+
 struct bd_buffer {
     atomic_uint_fast32_t count;
     void *bytes;
@@ -33,6 +38,7 @@ struct bd_buffer {
     bd_memory *memory;
     bd_account *account;
     bd_span *span;
+    bd_memory_user user;
     bd_buffer *next, *previous; /* of the account; when unused: the list of descriptors */
     /* Thread: device. */
     uint64_t serial;            /* never reused: names the contents */
@@ -50,11 +56,6 @@ void bd_memory_open(bd_memory *memory, uint64_t session);
 void bd_memory_close(bd_memory *memory, uint64_t session);
 /* NULL if the session is not open. Valid for the device thread until it closes the session. */
 bd_account *bd_memory_account(bd_memory *memory, uint64_t session);
-
-typedef enum bd_memory_user {
-    BD_MEMORY_HOST,        /* the host writes it: no submission in flight may still use it */
-    BD_MEMORY_SUBMISSIONS, /* later submissions write it */
-} bd_memory_user;
 
 /* LIMIT when the session's limit would be passed, NO_MEMORY the engine's or the device's. */
 bd_error *bd_memory_alloc(bd_memory *memory, bd_account *account, size_t size_bytes,

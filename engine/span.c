@@ -12,7 +12,7 @@ enum {
     LEVELS = 48,
     LOOKS_MAX = 16, /* spans of a class that are tried before a larger class is */
     SLAB_BYTES_MIN = 4 << 20,
-    SLAB_BYTES_MAX = 64 << 20,
+    SLAB_BYTES_MAX = 32 << 20,
     SLAB_GRAIN = 2 << 20,
     PAGE = 4096,
 };
@@ -176,7 +176,7 @@ static bd_span *find(bd_spans *spans, size_t size_bytes, uint64_t completed)
 
 static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
 {
-    size_t slab_bytes = spans->slab_bytes / 2;
+    size_t slab_bytes = spans->slab_bytes / 4;
     if (slab_bytes > SLAB_BYTES_MAX)
         slab_bytes = SLAB_BYTES_MAX;
     if (slab_bytes < SLAB_BYTES_MIN)

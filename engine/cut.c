@@ -174,12 +174,38 @@ static bd_error *hand_over(bd_session *session)
     return NULL;
 }
 
+/* Memory is short: the op of the largest value is the likeliest cause. */
+static bd_error *name_largest(const bd_session *session, bd_error *own_error)
+{
+    const bd_tracer *tracer = &session->tracer;
+    const bd_trace_value *largest = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < tracer->values.count; i++) {
+        const bd_trace_value *value = &tracer->values.items[i];
+        size_t bytes = (size_t)burn_shape_elements(&value->type.shape) *
+                       burn_dtype_size(value->type.dtype);
+        if (largest && bytes <= most)
+            continue;
+        largest = value;
+        most = bytes;
+    }
+    if (!largest || bd_error_op_index(own_error))
+        return own_error;
+    const bd_trace_record *record = &tracer->records.items[largest->record];
+    own_error = bd_error_note(own_error, "%s", record->info->name);
+    bd_error_set_op_index(own_error, record->op_index);
+    return own_error;
+}
+
 void bd_session_resume(bd_session *session)
 {
     bd_error *error = NULL;
     if (!bd_known_ready(session->waiting, &error))
         return;
-    error = error ? bd_error_retain(error) : hand_over(session);
+    if (error)
+        error = bd_error_retain(error);
+    else if ((error = hand_over(session)))
+        error = name_largest(session, error);
     if (!error)
         return;
     poison_survivors(session, error);

@@ -191,7 +191,7 @@ static void apply(bd_session *session, const burn_op_record *record, const uint6
     bd_count(&session->account->ops, 1);
     if (!(record->info->flags & BURN_OP_CONTROL) || bd_trace_key_is_gradient(record->info)) {
         apply_op(session, record, ids, op_index);
-        if (session->tracer.records.count >= BD_TRACE_RECORDS_MAX)
+        if (bd_tracer_is_full(&session->tracer))
             bd_session_cut(session);
         return;
     }
@@ -255,7 +255,7 @@ static bd_error *next_record(bd_session *session, const bd_request *request)
     bd_arena_reset(&core->scratch);
     BD_TRY(burn_record_decode(&session->at, request->payload + request->payload_bytes,
                               session->next_output, &core->scratch, &record));
-    if (record.output_count > BD_TRACE_VALUES_MAX - session->tracer.values.count)
+    if (record.output_count > BD_TRACE_VALUES_MAX / 2)
         BD_FAIL(LIMIT, "%s: %" PRIu32 " outputs are more than a trace can hold", record.info->name,
                 record.output_count);
     if (record.output_count > BURN_ID_MAX - session->next_output)

@@ -13,7 +13,11 @@
 #include "proto/base/arena.h"
 #include "proto/base/vec.h"
 
-enum { BD_TRACE_RECORDS_MAX = 65536, BD_TRACE_VALUES_MAX = 1 << 20 };
+enum {
+    BD_TRACE_RECORDS_MAX = 65536,
+    BD_TRACE_BYTES_MAX = 16 << 20, /* canonical bytes: only records with huge lists come so far */
+    BD_TRACE_VALUES_MAX = 1 << 20,
+};
 
 typedef struct bd_tracer {
     BD_VEC(bd_trace_record) records;
@@ -51,6 +55,14 @@ static inline const uint8_t *bd_tracer_last(const bd_tracer *tracer, size_t *out
     size_t begin = count > 1 ? tracer->ends.items[count - 2] : 0;
     *out_bytes = tracer->ends.items[count - 1] - begin;
     return tracer->key.items + begin;
+}
+
+/* The trace has reached a limit and must be cut. A matter of what was recorded only, so that it is cut
+ * at the same place each time. */
+static inline bool bd_tracer_is_full(const bd_tracer *tracer)
+{
+    return tracer->records.count >= BD_TRACE_RECORDS_MAX || tracer->key.count >= BD_TRACE_BYTES_MAX ||
+           tracer->values.count >= BD_TRACE_VALUES_MAX / 2;
 }
 
 /* The last handle of a value, or of an external, was freed. */

@@ -66,7 +66,8 @@ static void visit_from(gradient_sweep *sweep, bd_node root)
         }
         bool reaches = sweep->marks.items[node] & WRT;
         for (uint32_t i = 0; producer && i < producer->input_count; i++)
-            if (producer->inputs[i] != BD_NODE_NONE && sweep->marks.items[producer->inputs[i]] & REACHES)
+            if (producer->inputs[i] != BD_NODE_NONE &&
+                sweep->marks.items[producer->inputs[i]] & REACHES)
                 reaches = true;
         if (reaches)
             sweep->marks.items[node] |= REACHES;
@@ -92,8 +93,10 @@ static bd_node fit(bd_graph *graph, const char *name, bd_node gradient, bd_node 
     }
     if (fits)
         return gradient;
-    bd_graph_fail(graph, BD_ERROR(INTERNAL, "gradient of %s: rank %u or dims differ from those of its input (rank %u)",
-                                  name, have->rank, want->rank));
+    bd_graph_fail(
+        graph, BD_ERROR(INTERNAL,
+                        "gradient of %s: rank %u or dims differ from those of its input (rank %u)",
+                        name, have->rank, want->rank));
     return BD_NODE_NONE;
 }
 
@@ -104,7 +107,8 @@ static void accumulate(gradient_sweep *sweep, const char *name, bd_node node, bd
     if (gradient == BD_NODE_NONE)
         return;
     bd_node before = sweep->gradients.items[node];
-    sweep->gradients.items[node] = before == BD_NODE_NONE ? gradient : bd_build_add(graph, before, gradient);
+    sweep->gradients.items[node] =
+        before == BD_NODE_NONE ? gradient : bd_build_add(graph, before, gradient);
 }
 
 static void propagate(gradient_sweep *sweep, bd_node node)
@@ -156,7 +160,8 @@ static void consume(gradient_sweep *sweep)
     }
 }
 
-static void run(gradient_sweep *sweep, const bd_node *roots, const bd_node *seeds, uint32_t root_count)
+static void run(gradient_sweep *sweep, const bd_node *roots, const bd_node *seeds,
+                uint32_t root_count)
 {
     bd_graph *graph = sweep->graph;
     for (uint32_t i = 0; i < root_count && !graph->error; i++)
@@ -164,8 +169,9 @@ static void run(gradient_sweep *sweep, const bd_node *roots, const bd_node *seed
     for (uint32_t i = 0; i < root_count && !graph->error; i++) {
         bd_node seed = seeds[i];
         if (seed == BD_NODE_NONE)
-            seed = bd_build_expand_as(graph, bd_build_constant(graph, bd_graph_at(graph, roots[i])->dtype, 1.0),
-                                      roots[i]);
+            seed = bd_build_expand_as(
+                graph, bd_build_constant(graph, bd_graph_at(graph, roots[i])->dtype, 1.0),
+                roots[i]);
         if (!graph->error && sweep->marks.items[roots[i]] & REACHES)
             accumulate(sweep, "grad's seed", roots[i], seed);
     }
@@ -173,8 +179,9 @@ static void run(gradient_sweep *sweep, const bd_node *roots, const bd_node *seed
         propagate(sweep, sweep->order.items[i]);
 }
 
-void bd_graph_differentiate(bd_graph *graph, const bd_node *roots, const bd_node *seeds, uint32_t root_count,
-                            const bd_node *wrt, uint32_t wrt_count, bool retain, bd_node *out)
+void bd_graph_differentiate(bd_graph *graph, const bd_node *roots, const bd_node *seeds,
+                            uint32_t root_count, const bd_node *wrt, uint32_t wrt_count,
+                            bool retain, bd_node *out)
 {
     gradient_sweep sweep = {.graph = graph};
     cover(&sweep);
@@ -188,8 +195,8 @@ void bd_graph_differentiate(bd_graph *graph, const bd_node *roots, const bd_node
             continue;
         out[i] = sweep.gradients.items[wrt[i]];
         if (out[i] == BD_NODE_NONE)
-            out[i] = bd_build_expand_as(graph, bd_build_constant(graph, bd_graph_at(graph, wrt[i])->dtype, 0.0),
-                                        wrt[i]);
+            out[i] = bd_build_expand_as(
+                graph, bd_build_constant(graph, bd_graph_at(graph, wrt[i])->dtype, 0.0), wrt[i]);
     }
     if (!retain)
         consume(&sweep);

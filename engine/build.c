@@ -8,8 +8,6 @@
 #include "proto/base/assert.h"
 #include "proto/op_rules.h"
 
-enum { WEAK = 1 }; /* `number` of a constant that is weak in promotion */
-
 /* One op on its way to a node. */
 typedef struct op_making {
     bd_graph *graph;
@@ -21,13 +19,13 @@ typedef struct op_making {
     bd_node *inputs;  /* as built */
 } op_making;
 
-/* ---- dtypes ---------------------------------------------------------------------------------- */
+/* ---- dtypes ---- */
 
 static burn_operand_kind weak_kind(const bd_graph_node *node)
 {
     if (node->kind == BD_NODE_INTEGER)
         return BURN_OPERAND_INT;
-    if (node->kind != BD_NODE_CONSTANT || node->number != WEAK)
+    if (node->kind != BD_NODE_CONSTANT || node->number != BD_CONSTANT_WEAK)
         return BURN_OPERAND_TENSOR;
     return burn_dtype_is_float(node->dtype) ? BURN_OPERAND_FLOAT : BURN_OPERAND_INT;
 }
@@ -116,7 +114,7 @@ static burn_dtype output_dtype(const op_making *making, uint32_t output)
     return BURN_DTYPE_NONE;
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------- */
+/* ---- inputs ---- */
 
 /* The dtype in which rules see an input, or NONE to leave it as it is. */
 static burn_dtype wanted_dtype(const op_making *making, uint32_t i)
@@ -134,7 +132,8 @@ static burn_dtype wanted_dtype(const op_making *making, uint32_t i)
     case BURN_INPUT_NUMBER:
         if (given->node == BD_NODE_NONE)
             return given->scalar_kind == BURN_OPERAND_FLOAT ? BURN_F64 : BURN_I64;
-        return burn_dtype_is_float(bd_graph_at(making->graph, given->node)->dtype) ? BURN_F64 : BURN_I64;
+        return burn_dtype_is_float(bd_graph_at(making->graph, given->node)->dtype) ? BURN_F64
+                                                                                   : BURN_I64;
     }
     return BURN_DTYPE_NONE;
 }
@@ -148,14 +147,16 @@ static bool resolve_inputs(op_making *making)
         if (absent) {
             if (i < 16 && making->info->input_optional >> i & 1)
                 continue;
-            bd_graph_fail(graph, BD_ERROR(INTERNAL, "op %s: input %u is absent", making->info->name, i));
+            bd_graph_fail(graph,
+                          BD_ERROR(INTERNAL, "op %s: input %u is absent", making->info->name, i));
             return false;
         }
         burn_dtype dtype = wanted_dtype(making, i);
         if (given->node == BD_NODE_NONE)
             making->inputs[i] = bd_graph_scalar_node(graph, UINT32_MAX, given->slot, dtype);
         else
-            making->inputs[i] = dtype == BURN_DTYPE_NONE ? given->node : bd_build_cast(graph, given->node, dtype);
+            making->inputs[i] =
+                dtype == BURN_DTYPE_NONE ? given->node : bd_build_cast(graph, given->node, dtype);
     }
     return !graph->error;
 }
@@ -191,7 +192,7 @@ static void broadcast_inputs(op_making *making)
             making->inputs[i] = bd_build_expand(graph, making->inputs[i], dims, rank);
 }
 
-/* ---- attributes ------------------------------------------------------------------------------ */
+/* ---- attributes ---- */
 
 static int64_t wrapped(int64_t dim, int64_t rank)
 {
@@ -237,40 +238,30 @@ static const bd_attr_value *normalize_attrs(const op_making *making)
             attrs[i] = making->attrs[i];
         else
             attrs[i] = (bd_attr_value){.value = info->attrs[i].default_value};
-        bool is_dim = strcmp(info->attrs[i].name, "dim") == 0, is_dims = strcmp(info->attrs[i].name, "dims") == 0;
+        bool is_dim = strcmp(info->attrs[i].name, "dim") == 0,
+             is_dims = strcmp(info->attrs[i].name, "dims") == 0;
         if ((!is_dim && !is_dims) || !making->count || making->inputs[0] == BD_NODE_NONE)
             continue;
         int64_t rank = bd_graph_at(graph, making->inputs[0])->rank;
         if (is_dim)
-            attrs[i].value = wrapped(attrs[i].value, info->shape_rule == BURN_SHAPE_RULE_STACK ? rank + 1
-                                                     : rank                                    ? rank
-                                                                                               : 1);
+            attrs[i].value =
+                wrapped(attrs[i].value, info->shape_rule == BURN_SHAPE_RULE_STACK ? rank + 1
+                                        : rank                                    ? rank
+                                                                                  : 1);
         else
             normalize_list(graph, &attrs[i], rank, (info->flags & BURN_OP_REDUCTION) != 0);
     }
     return attrs;
 }
 
-/* ---- ops ------------------------------------------------------------------------------------- */
-
-static bd_node append_op(bd_graph *graph, burn_op op, burn_dtype dtype, const bd_int *dims, uint32_t rank,
-                         bd_node input, const bd_attr_value *attrs)
-{
-    return bd_graph_append(graph, &(bd_graph_node){.kind = BD_NODE_OP,
-                                                   .op = (uint16_t)op,
-                                                   .dtype = (uint8_t)dtype,
-                                                   .rank = (uint8_t)rank,
-                                                   .dims = dims,
-                                                   .input_count = 1,
-                                                   .inputs = &input,
-                                                   .attrs = attrs});
-}
+/* ---- ops ---- */
 
 static bd_node keep_whole(const op_making *making)
 {
     bd_graph *graph = making->graph;
     bd_int dims[BURN_RANK_MAX];
-    int rank = bd_shape_symbolic(graph, making->info, making->inputs, making->count, making->attrs, dims);
+    int rank =
+        bd_shape_symbolic(graph, making->info, making->inputs, making->count, making->attrs, dims);
     if (rank < 0)
         return BD_NODE_NONE;
     return bd_graph_append(graph, &(bd_graph_node){.kind = BD_NODE_OP,
@@ -300,9 +291,12 @@ static bool lift_scalars(op_making *making)
 static uint32_t decompose(const op_making *making, bd_node *out, uint32_t out_max)
 {
     bd_graph *graph = making->graph;
-    uint32_t count = bd_decompose_rule_of(making->info->number)(
-        &(bd_rule_call){.graph = graph, .inputs = making->inputs, .input_count = making->count, .attrs = making->attrs},
-        out);
+    uint32_t count =
+        bd_decompose_rule_of(making->info->number)(&(bd_rule_call){.graph = graph,
+                                                                   .inputs = making->inputs,
+                                                                   .input_count = making->count,
+                                                                   .attrs = making->attrs},
+                                                   out);
     BD_ASSERT(count <= out_max);
     for (uint32_t i = 0; i < count && !graph->error; i++)
         out[i] = bd_build_cast(graph, out[i], output_dtype(making, i));
@@ -352,10 +346,12 @@ static uint32_t make(op_making *making, bd_node *out, uint32_t out_max)
 }
 
 uint32_t bd_build_record(bd_graph *graph, const burn_op_info *info, const bd_record_input *inputs,
-                         uint32_t input_count, const bd_attr_value *attrs, bd_node *out, uint32_t out_max)
+                         uint32_t input_count, const bd_attr_value *attrs, bd_node *out,
+                         uint32_t out_max)
 {
     uint32_t before = bd_graph_count(graph);
-    op_making making = {.graph = graph, .info = info, .given = inputs, .count = input_count, .attrs = attrs};
+    op_making making = {
+        .graph = graph, .info = info, .given = inputs, .count = input_count, .attrs = attrs};
     uint32_t count = make(&making, out, out_max);
     for (uint32_t i = 0; i < count; i++) {
         bool taken = out[i] <= before;
@@ -375,8 +371,11 @@ uint32_t bd_build_outputs(bd_graph *graph, burn_op op, const bd_node *inputs, ui
     bd_record_input *given = bd_alloc_zeroed(sizeof *given * (input_count + 1));
     for (uint32_t i = 0; i < input_count; i++)
         given[i].node = inputs[i];
-    op_making making = {
-        .graph = graph, .info = burn_op_lookup(op), .given = given, .count = input_count, .attrs = attrs};
+    op_making making = {.graph = graph,
+                        .info = burn_op_lookup(op),
+                        .given = given,
+                        .count = input_count,
+                        .attrs = attrs};
     uint32_t count = make(&making, out, out_max);
     bd_free(given);
     return count;
@@ -386,180 +385,7 @@ bd_node bd_build(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t in
                  const bd_attr_value *attrs)
 {
     bd_node out[BURN_OP_OUTPUTS_MAX] = {BD_NODE_NONE};
-    return bd_build_outputs(graph, op, inputs, input_count, attrs, out, BURN_OP_OUTPUTS_MAX) ? out[0] : BD_NODE_NONE;
-}
-
-/* ---- leaves and the ops that building itself inserts ------------------------------------------- */
-
-bd_node bd_build_constant(bd_graph *graph, burn_dtype dtype, double value)
-{
-    bd_graph_node node = {.kind = BD_NODE_CONSTANT, .dtype = (uint8_t)dtype};
-    if (burn_dtype_is_float(dtype))
-        node.constant_f = value;
-    else
-        node.constant_i = dtype == BURN_BOOL ? value != 0 : (int64_t)value;
-    return bd_graph_append(graph, &node);
-}
-
-bd_node bd_build_number(bd_graph *graph, double value)
-{
-    return bd_graph_append(graph, &(bd_graph_node){.kind = BD_NODE_CONSTANT,
-                                                   .dtype = BURN_F64,
-                                                   .number = WEAK,
-                                                   .constant_f = value});
-}
-
-bd_node bd_build_whole(bd_graph *graph, int64_t value)
-{
-    return bd_graph_append(graph, &(bd_graph_node){.kind = BD_NODE_CONSTANT,
-                                                   .dtype = BURN_I64,
-                                                   .number = WEAK,
-                                                   .constant_i = value});
-}
-
-bd_node bd_build_integer(bd_graph *graph, bd_int value)
-{
-    int64_t constant;
-    bd_graph_node node = {.kind = BD_NODE_INTEGER, .dtype = BURN_I64, .number = bd_int_find(graph->ints, value)};
-    if (bd_int_is_const(graph->ints, value, &constant))
-        node = (bd_graph_node){
-            .kind = BD_NODE_CONSTANT, .dtype = BURN_I64, .number = WEAK, .constant_i = constant};
-    return bd_graph_append(graph, &node);
-}
-
-bd_node bd_build_identity(bd_graph *graph, bd_node node)
-{
-    if (graph->error || node == BD_NODE_NONE)
-        return BD_NODE_NONE;
-    const bd_graph_node *at = bd_graph_at(graph, node);
-    return append_op(graph, BURN_OP_CAST, at->dtype, at->dims, at->rank, node,
-                     &(bd_attr_value){.value = at->dtype});
-}
-
-/* Numbers that are exact in double are converted at once; everything else is a node. */
-static bool recast_leaf(bd_graph *graph, const bd_graph_node *node, burn_dtype dtype, bd_node *out)
-{
-    /* The stream holds both a float64 and a saturated int64 of each scalar. */
-    bool held = node->dtype == BURN_I64 || (node->dtype == BURN_F64 && (burn_dtype_is_float(dtype) || dtype == BURN_I64));
-    if (node->kind == BD_NODE_SCALAR && held && dtype != BURN_BOOL) {
-        const bd_graph_scalar scalar = graph->scalars.items[node->number];
-        *out = bd_graph_scalar_node(graph, scalar.path, scalar.slot, dtype);
-        return true;
-    }
-    if (node->kind != BD_NODE_CONSTANT)
-        return false;
-    bool from_float = burn_dtype_is_float(node->dtype), to_float = burn_dtype_is_float(dtype);
-    if (from_float && !to_float && dtype != BURN_BOOL)
-        return false;
-    bd_graph_node made = {.kind = BD_NODE_CONSTANT, .dtype = (uint8_t)dtype};
-    if (to_float)
-        made.constant_f = from_float ? node->constant_f : (double)node->constant_i;
-    else if (dtype == BURN_BOOL)
-        made.constant_i = from_float ? node->constant_f != 0 : node->constant_i != 0;
-    else
-        made.constant_i = node->constant_i;
-    *out = bd_graph_append(graph, &made);
-    return true;
-}
-
-bd_node bd_build_cast(bd_graph *graph, bd_node node, burn_dtype dtype)
-{
-    if (graph->error || node == BD_NODE_NONE)
-        return BD_NODE_NONE;
-    const bd_graph_node *at = bd_graph_at(graph, node);
-    bd_node out;
-    if (at->dtype == dtype || dtype == BURN_DTYPE_NONE)
-        return node;
-    if (recast_leaf(graph, at, dtype, &out))
-        return out;
-    return append_op(graph, BURN_OP_CAST, dtype, at->dims, at->rank, node, &(bd_attr_value){.value = dtype});
-}
-
-static bool has_dims(const bd_graph *graph, const bd_graph_node *node, const bd_int *dims, uint32_t rank)
-{
-    if (node->rank != rank)
-        return false;
-    for (uint32_t i = 0; i < rank; i++)
-        if (!bd_int_equal(graph->ints, node->dims[i], dims[i]))
-            return false;
-    return true;
-}
-
-static bd_node with_dims(bd_graph *graph, burn_op op, bd_node node, const bd_int *dims, uint32_t rank)
-{
-    int64_t values[BURN_RANK_MAX];
-    for (uint32_t i = 0; i < rank; i++)
-        values[i] = bd_int_find(graph->ints, dims[i]);
-    return append_op(graph, op, bd_graph_at(graph, node)->dtype, dims, rank, node,
-                     &(bd_attr_value){.values = values, .count = rank});
-}
-
-bd_node bd_build_expand(bd_graph *graph, bd_node node, const bd_int *dims, uint32_t rank)
-{
-    if (graph->error || node == BD_NODE_NONE)
-        return BD_NODE_NONE;
-    const bd_graph_node *at = bd_graph_at(graph, node);
-    BD_ASSERT(at->rank <= rank);
-    for (uint32_t i = 0; i < at->rank; i++)
-        if (bd_int_find(graph->ints, at->dims[i]) != BD_INT_1)
-            bd_int_unite(graph->ints, at->dims[i], dims[i + rank - at->rank]);
-    if (has_dims(graph, at, dims, rank))
-        return node;
-    return with_dims(graph, BURN_OP_EXPAND, node, dims, rank);
-}
-
-bd_node bd_build_expand_as(bd_graph *graph, bd_node node, bd_node like)
-{
-    if (graph->error || node == BD_NODE_NONE || like == BD_NODE_NONE)
-        return BD_NODE_NONE;
-    return bd_build_expand(graph, node, bd_graph_at(graph, like)->dims, bd_graph_at(graph, like)->rank);
-}
-
-bd_node bd_build_reshape(bd_graph *graph, bd_node node, const bd_int *dims, uint32_t rank)
-{
-    if (graph->error || node == BD_NODE_NONE)
-        return BD_NODE_NONE;
-    if (has_dims(graph, bd_graph_at(graph, node), dims, rank))
-        return node;
-    return with_dims(graph, BURN_OP_RESHAPE, node, dims, rank);
-}
-
-bd_node bd_build_add(bd_graph *graph, bd_node a, bd_node b)
-{
-    return bd_build(graph, BURN_OP_ADD, (bd_node[]){a, b}, 2, NULL);
-}
-
-bd_node bd_build_sum_to(bd_graph *graph, bd_node node, bd_node like)
-{
-    if (graph->error || node == BD_NODE_NONE || like == BD_NODE_NONE)
-        return BD_NODE_NONE;
-    const bd_graph_node *from = bd_graph_at(graph, node), *to = bd_graph_at(graph, like);
-    BD_ASSERT(from->rank >= to->rank);
-    int64_t dims[BURN_RANK_MAX];
-    uint32_t count = 0, extra = from->rank - to->rank;
-    for (uint32_t axis = 0; axis < from->rank; axis++) {
-        bool one = bd_graph_dim(graph, node, axis) == BD_INT_1;
-        if (axis < extra || (!one && bd_graph_dim(graph, like, axis - extra) == BD_INT_1))
-            dims[count++] = axis;
-    }
-    if (count) {
-        bd_attr_value attrs[BURN_OP_ATTRS_MAX] = {{0}};
-        const burn_op_info *info = burn_op_lookup(BURN_OP_SUM);
-        attrs[burn_op_attr(info, "dims")] = (bd_attr_value){.values = dims, .count = count};
-        attrs[burn_op_attr(info, "keepdim")].value = 1;
-        attrs[burn_op_attr(info, "dtype")].value = from->dtype;
-        node = bd_build(graph, BURN_OP_SUM, &node, 1, attrs);
-    }
-    return bd_build_reshape(graph, node, to->dims, to->rank);
-}
-
-bool bd_op_is_cheap(const burn_op_info *info)
-{
-    static const uint8_t rules[] = {
-        BURN_SHAPE_RULE_SAME,     BURN_SHAPE_RULE_SHAPE,        BURN_SHAPE_RULE_PAD,       BURN_SHAPE_RULE_CONCAT,
-        BURN_SHAPE_RULE_TRIANGLE, BURN_SHAPE_RULE_SLICE_UPDATE, BURN_SHAPE_RULE_SLICE_SET,
-    };
-    if (info->flags & (BURN_OP_POINTWISE | BURN_OP_VIEW | BURN_OP_RANDOM))
-        return true;
-    return memchr(rules, info->shape_rule, sizeof rules) != NULL;
+    return bd_build_outputs(graph, op, inputs, input_count, attrs, out, BURN_OP_OUTPUTS_MAX)
+               ? out[0]
+               : BD_NODE_NONE;
 }

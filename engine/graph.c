@@ -48,7 +48,7 @@ void bd_graph_destroy(bd_graph *graph)
     bd_free(graph);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 const bd_graph_node *bd_graph_at(const bd_graph *graph, bd_node node)
 {
@@ -99,7 +99,8 @@ bool bd_graph_value_needs_history(const bd_graph *graph, uint32_t value)
 {
     bd_node node = bd_graph_value(graph, value);
     const bd_graph_result *result = &graph->results[value];
-    return node != BD_NODE_NONE && result->survives && result->tracked && !graph->consumed.items[node];
+    return node != BD_NODE_NONE && result->survives && result->tracked &&
+           !graph->consumed.items[node];
 }
 
 bd_int bd_graph_dim(const bd_graph *graph, bd_node node, uint32_t axis)
@@ -125,7 +126,7 @@ void bd_graph_fail(bd_graph *graph, bd_error *own_error)
     graph->error = own_error;
 }
 
-/* ---- appending ------------------------------------------------------------------------------- */
+/* ---- appending ---- */
 
 typedef struct attr_class {
     bool list, size;
@@ -166,14 +167,16 @@ static uint64_t node_hash(const bd_graph *graph, const bd_graph_node *node)
     return hash;
 }
 
-static bool same_attr(const bd_graph *graph, attr_class class, const bd_attr_value *a, const bd_attr_value *b)
+static bool same_attr(const bd_graph *graph, attr_class class, const bd_attr_value *a,
+                      const bd_attr_value *b)
 {
     if (!class.list)
         return attr_item(graph, class.size, a->value) == attr_item(graph, class.size, b->value);
     if (a->count != b->count)
         return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (attr_item(graph, class.size, a->values[i]) != attr_item(graph, class.size, b->values[i]))
+        if (attr_item(graph, class.size, a->values[i]) !=
+            attr_item(graph, class.size, b->values[i]))
             return false;
     return true;
 }
@@ -240,7 +243,8 @@ bd_node bd_graph_append(bd_graph *graph, const bd_graph_node *wanted_node)
 {
     bd_graph_node wanted = *wanted_node;
     wanted.record = graph->record;
-    wanted.tracked = wanted.kind == BD_NODE_OP && graph->tracking && burn_dtype_is_float(wanted.dtype);
+    wanted.tracked =
+        wanted.kind == BD_NODE_OP && graph->tracking && burn_dtype_is_float(wanted.dtype);
     if (graph->nodes.count * 2 >= graph->slot_count)
         grow_slots(graph);
     uint64_t at = node_hash(graph, &wanted) & (graph->slot_count - 1);
@@ -251,7 +255,8 @@ bd_node bd_graph_append(bd_graph *graph, const bd_graph_node *wanted_node)
     bd_graph_node *node = bd_arena_copy(&graph->arena, &wanted, sizeof wanted);
     node->dims = copy_dims(graph, wanted.dims, wanted.rank);
     if (wanted.input_count)
-        node->inputs = bd_arena_copy(&graph->arena, wanted.inputs, sizeof(bd_node) * wanted.input_count);
+        node->inputs =
+            bd_arena_copy(&graph->arena, wanted.inputs, sizeof(bd_node) * wanted.input_count);
     if (attr_count(&wanted))
         node->attrs = copy_attrs(graph, wanted.attrs, attr_count(&wanted));
     graph->slots[at] = (uint32_t)graph->nodes.count;
@@ -260,8 +265,8 @@ bd_node bd_graph_append(bd_graph *graph, const bd_graph_node *wanted_node)
     return graph->slots[at];
 }
 
-bd_node bd_graph_external_node(bd_graph *graph, uint32_t external, burn_dtype dtype, const bd_int *dims,
-                               uint32_t rank)
+bd_node bd_graph_external_node(bd_graph *graph, uint32_t external, burn_dtype dtype,
+                               const bd_int *dims, uint32_t rank)
 {
     bd_graph_origin *origin = &graph->origins.items[external];
     if (origin->leaf == BD_NODE_NONE) {
@@ -289,14 +294,15 @@ bd_node bd_graph_scalar_node(bd_graph *graph, uint32_t path, uint32_t slot, burn
         graph, &(bd_graph_node){.kind = BD_NODE_SCALAR, .dtype = (uint8_t)dtype, .number = number});
 }
 
-/* ---- order ----------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 typedef struct frame {
     bd_node node;
     uint32_t next_input;
 } frame;
 
-void bd_graph_order(const bd_graph *graph, const bd_node *roots, uint32_t root_count, bd_node_list *out)
+void bd_graph_order(const bd_graph *graph, const bd_node *roots, uint32_t root_count,
+                    bd_node_list *out)
 {
     uint8_t *seen = bd_alloc_zeroed(graph->nodes.count);
     BD_VEC(frame) stack = {0};

@@ -41,14 +41,15 @@ typedef struct bd_graph_node {
     uint8_t kind; /* bd_node_kind */
     uint8_t dtype;
     uint8_t rank;
-    uint8_t tracked;  /* gradients flow through it */
-    uint16_t op;      /* burn_op of OP nodes */
+    uint8_t tracked; /* gradients flow through it */
+    uint16_t op;     /* burn_op of OP nodes */
     uint16_t input_count;
-    uint32_t number;  /* leaves */
-    uint32_t record;  /* trace record that it stems from, for errors; or BD_NO_RECORD */
+    uint32_t number; /* leaves */
+    uint32_t record; /* trace record that it stems from, for errors; or BD_NO_RECORD */
     const bd_int *dims;
     const bd_node *inputs;
-    const bd_attr_value *attrs; /* as many as the op's row names, negative dims normalised; NULL for leaves */
+    const bd_attr_value
+        *attrs; /* as many as the op's row names, negative dims normalised; NULL for leaves */
     union {
         double constant_f;
         int64_t constant_i;
@@ -93,7 +94,8 @@ bd_arena *bd_graph_arena(bd_graph *graph);
 const bd_graph_external *bd_graph_externals(const bd_graph *graph, uint32_t *out_count);
 const bd_graph_scalar *bd_graph_scalars(const bd_graph *graph, uint32_t *out_count);
 const bd_history_path *bd_graph_paths(const bd_graph *graph, uint32_t *out_count);
-/* Node of a value of the trace. After bd_graph_build it is never NONE but for values of control records. */
+/* Node of a value of the trace. After bd_graph_build it is never NONE but for values of control
+ * records. */
 bd_node bd_graph_value(const bd_graph *graph, uint32_t value);
 /* The value survives, and its handle needs a history: tracked and not consumed by a grad record. */
 bool bd_graph_value_needs_history(const bd_graph *graph, uint32_t value);
@@ -104,15 +106,18 @@ char *bd_graph_print(const bd_graph *graph);
 
 /* ---- the stages, in order (engine/graph.c, autodiff.c, decompose.c, simplify.c) ---- */
 
-/* Records to nodes, gradients included; histories of externals are imported where grad needs them. */
+/* Records to nodes, gradients included; histories of externals are imported where grad needs them.
+ */
 bd_error *bd_graph_build(const bd_trace *trace, bd_graph **out) BD_MUST_USE;
 void bd_graph_destroy(bd_graph *graph);
 /* Values whose handles survive with a gradient history: what must be kept besides them, so that
  * everything on their history can be recomputed cheaply (contractions, reductions, gathers, random
- * state and the leaves are kept; pointwise chains and views are recomputed). Call before decomposing. */
+ * state and the leaves are kept; pointwise chains and views are recomputed). Call before
+ * decomposing. */
 const bd_graph_saved *bd_graph_choose_saved(bd_graph *graph, uint32_t *out_count);
 /* Composite nodes reachable from the roots become core ops; then folding and common
- * subexpressions. roots[] are replaced by their new nodes. Composite originals stay for histories. */
+ * subexpressions. roots[] are replaced by their new nodes. Composite originals stay for histories.
+ */
 bd_error *bd_graph_decompose(bd_graph *graph, bd_node *roots, uint32_t root_count) BD_MUST_USE;
 bd_error *bd_graph_simplify(bd_graph *graph, bd_node *roots, uint32_t root_count) BD_MUST_USE;
 
@@ -120,11 +125,11 @@ bd_error *bd_graph_simplify(bd_graph *graph, bd_node *roots, uint32_t root_count
 
 /* One op over nodes: promotes and broadcasts the inputs of pointwise ops, infers dtype and dims,
  * folds, hash-conses. Composite ops without a gradient rule and ops with several outputs are
- * decomposed here (then use bd_build_outputs). attrs as in the row; SIZE attrs hold bd_ints; NULL if none.
- * Numbers (bd_build_number, _whole) and INTEGER leaves are weak in promotion, as Python's numbers: a float one makes
- * integers float, otherwise the tensors decide. Constants and SCALAR leaves count as 0-d tensors.
- * An absent optional input is NONE.
- * Returns NONE after an error, which the graph keeps (first one wins) and the stage returns. */
+ * decomposed here (then use bd_build_outputs). attrs as in the row; SIZE attrs hold bd_ints; NULL
+ * if none. Numbers (bd_build_number, _whole) and INTEGER leaves are weak in promotion, as Python's
+ * numbers: a float one makes integers float, otherwise the tensors decide. Constants and SCALAR
+ * leaves count as 0-d tensors. An absent optional input is NONE. Returns NONE after an error, which
+ * the graph keeps (first one wins) and the stage returns. */
 bd_node bd_build(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t input_count,
                  const bd_attr_value *attrs);
 uint32_t bd_build_outputs(bd_graph *graph, burn_op op, const bd_node *inputs, uint32_t input_count,

@@ -26,8 +26,8 @@ static void append(text_vec *text, const char *format, ...)
     va_end(arguments);
 }
 
-/* Sources in line: v3.0 is dim 0 of value 3, x of external, r3.1.0 item 0 of attribute 1 of record 3,
- * h0.7 integer 7 of history path 0; expressions by their number, which the foot explains. */
+/* Sources in line: v3.0 is dim 0 of value 3, x of external, r3.1.0 item 0 of attribute 1 of record
+ * 3, h0.7 integer 7 of history path 0; expressions by their number, which the foot explains. */
 static void append_int(text_vec *text, const bd_ints *ints, bd_int number)
 {
     number = bd_int_find(ints, number);

@@ -46,7 +46,8 @@ static void *as_value(size_t number)
     return (void *)(uintptr_t)(number + 1);
 }
 
-/* A saved tensor that the trace also holds is the same variable: every slot is known by its tensor. */
+/* A saved tensor that the trace also holds is the same variable: every slot is known by its tensor.
+ */
 static void learn_slots(bd_graph *graph)
 {
     bd_import *import = graph->import;
@@ -75,7 +76,8 @@ static bd_int import_int(bd_graph *graph, const history_source *source, bd_int n
     return bd_int_source(graph->ints, BD_INT_HISTORY, source->path, bd_int_find(theirs, number));
 }
 
-static void unite_dims(bd_graph *graph, const history_source *source, bd_node here, const bd_graph_node *there)
+static void unite_dims(bd_graph *graph, const history_source *source, bd_node here,
+                       const bd_graph_node *there)
 {
     const bd_graph_node *node = bd_graph_at(graph, here);
     for (uint32_t i = 0; i < node->rank && i < there->rank; i++)
@@ -87,7 +89,8 @@ static void place_slots(bd_graph *graph, history_source *source)
 {
     for (uint32_t slot = 0; slot < graph->trace->external_count; slot++) {
         const bd_trace_external *external = &graph->trace->externals[slot];
-        if (external->history != source->history || source->nodes[external->history_node] != BD_NODE_NONE)
+        if (external->history != source->history ||
+            source->nodes[external->history_node] != BD_NODE_NONE)
             continue;
         bd_node leaf = bd_graph_slot_node(graph, slot);
         source->nodes[external->history_node] = leaf;
@@ -123,7 +126,8 @@ static uint32_t source_of(bd_graph *graph, uint32_t external)
 }
 
 /* The leaf of a saved value: an external that exists already, or a new one a step further. */
-static bd_node import_saved(bd_graph *graph, const history_source *source, uint32_t index, bd_node node)
+static bd_node import_saved(bd_graph *graph, const history_source *source, uint32_t index,
+                            bd_node node)
 {
     const bd_history_saved *saved = &source->history->saved[index];
     const bd_graph_node *there = bd_graph_at(graph_of(source), node);
@@ -140,8 +144,10 @@ static bd_node import_saved(bd_graph *graph, const history_source *source, uint3
     for (uint32_t i = 0; i < path->step_count; i++)
         steps[i] = path->steps[i];
     steps[path->step_count] = index;
-    *bd_vec_push(&graph->externals) = (bd_graph_external){
-        .slot = path->slot, .step_count = path->step_count + 1, .steps = steps, .dtype = there->dtype};
+    *bd_vec_push(&graph->externals) = (bd_graph_external){.slot = path->slot,
+                                                          .step_count = path->step_count + 1,
+                                                          .steps = steps,
+                                                          .dtype = there->dtype};
 
     /* A kept inner node continues within the same history, a kept leaf within its own. */
     bool inner = there->kind == BD_NODE_OP && there->tracked;
@@ -154,7 +160,8 @@ static bd_node import_saved(bd_graph *graph, const history_source *source, uint3
     return bd_graph_external_node(graph, external, there->dtype, dims, there->rank);
 }
 
-static const bd_attr_value *import_attrs(bd_graph *graph, const history_source *source, const bd_graph_node *node)
+static const bd_attr_value *import_attrs(bd_graph *graph, const history_source *source,
+                                         const bd_graph_node *node)
 {
     const burn_op_info *info = burn_op_lookup(node->op);
     if (!node->attrs || !info->attr_count)
@@ -183,7 +190,8 @@ static bd_node import_op(bd_graph *graph, const history_source *source, const bd
         dims[i] = import_int(graph, source, there->dims[i]);
     bd_node *inputs = bd_alloc(sizeof *inputs * (there->input_count + 1));
     for (uint32_t i = 0; i < there->input_count; i++)
-        inputs[i] = there->inputs[i] == BD_NODE_NONE ? BD_NODE_NONE : source->nodes[there->inputs[i]];
+        inputs[i] =
+            there->inputs[i] == BD_NODE_NONE ? BD_NODE_NONE : source->nodes[there->inputs[i]];
     wanted.dims = dims;
     wanted.inputs = inputs;
     wanted.attrs = import_attrs(graph, source, there);
@@ -195,7 +203,8 @@ static bd_node import_op(bd_graph *graph, const history_source *source, const bd
     return node;
 }
 
-static bd_node import_leaf(bd_graph *graph, const history_source *source, const bd_graph_node *there)
+static bd_node import_leaf(bd_graph *graph, const history_source *source,
+                           const bd_graph_node *there)
 {
     switch ((bd_node_kind)there->kind) {
     case BD_NODE_SCALAR:
@@ -205,7 +214,8 @@ static bd_node import_leaf(bd_graph *graph, const history_source *source, const 
     case BD_NODE_INTEGER:
         return bd_build_integer(graph, import_int(graph, source, there->number));
     case BD_NODE_EXTERNAL:
-        bd_graph_fail(graph, BD_ERROR(INTERNAL, "history: external %u was not kept", there->number));
+        bd_graph_fail(graph,
+                      BD_ERROR(INTERNAL, "history: external %u was not kept", there->number));
         return BD_NODE_NONE;
     case BD_NODE_OP:
         break;
@@ -258,8 +268,9 @@ bd_node bd_import_producer(bd_graph *graph, uint32_t external)
     const history_source source = graph->import->sources.items[number];
     const bd_graph_node *there = bd_graph_at(graph_of(&source), origin.history_node);
     if (bd_graph_is_consumed(graph_of(&source), origin.history_node)) {
-        bd_graph_fail(graph, BD_ERROR(INVALID, "grad: the history was used up by an earlier backward pass; "
-                                               "retain it there to go through it again"));
+        bd_graph_fail(graph, BD_ERROR(INVALID,
+                                      "grad: the history was used up by an earlier backward pass; "
+                                      "retain it there to go through it again"));
         return BD_NODE_NONE;
     }
     bd_node producer = BD_NODE_NONE;
@@ -271,7 +282,8 @@ bd_node bd_import_producer(bd_graph *graph, uint32_t external)
             producer = import_op(graph, &source, there);
     } else if (there->kind == BD_NODE_EXTERNAL && source.saved_index[origin.history_node]) {
         /* The tensor was a tensor of that trace under another handle. */
-        bd_node leaf = import_saved(graph, &source, source.saved_index[origin.history_node] - 1, origin.history_node);
+        bd_node leaf = import_saved(graph, &source, source.saved_index[origin.history_node] - 1,
+                                    origin.history_node);
         if (leaf != graph->origins.items[external].leaf)
             producer = bd_build_identity(graph, leaf);
     }

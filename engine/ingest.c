@@ -6,8 +6,10 @@
 #include "proto/base/assert.h"
 #include "proto/op_rules.h"
 
-/* Sizes of 1 are part of a trace's key, so they may be taken as constants; all others are sources. */
-static bd_int dim_source(bd_graph *graph, bd_int_kind kind, uint32_t number, uint32_t axis, int64_t value)
+/* Sizes of 1 are part of a trace's key, so they may be taken as constants; all others are sources.
+ */
+static bd_int dim_source(bd_graph *graph, bd_int_kind kind, uint32_t number, uint32_t axis,
+                         int64_t value)
 {
     return value == 1 ? BD_INT_1 : bd_int_source(graph->ints, kind, number, axis);
 }
@@ -19,13 +21,15 @@ bd_node bd_graph_slot_node(bd_graph *graph, uint32_t slot)
     const bd_trace_external *external = &graph->trace->externals[slot];
     uint32_t number = (uint32_t)graph->externals.count;
     uint32_t rank = (uint32_t)external->type.shape.rank;
-    *bd_vec_push(&graph->externals) = (bd_graph_external){.slot = slot, .dtype = (uint8_t)external->type.dtype};
+    *bd_vec_push(&graph->externals) =
+        (bd_graph_external){.slot = slot, .dtype = (uint8_t)external->type.dtype};
     *bd_vec_push(&graph->origins) =
         (bd_graph_origin){.history = external->history, .history_node = external->history_node};
     graph->slot_externals[slot] = number + 1;
     bd_int dims[BURN_RANK_MAX];
     for (uint32_t axis = 0; axis < rank; axis++)
-        dims[axis] = dim_source(graph, BD_INT_EXTERNAL_DIM, slot, axis, external->type.shape.dims[axis]);
+        dims[axis] =
+            dim_source(graph, BD_INT_EXTERNAL_DIM, slot, axis, external->type.shape.dims[axis]);
     return bd_graph_external_node(graph, number, external->type.dtype, dims, rank);
 }
 
@@ -64,7 +68,8 @@ static void convert_attrs(bd_graph *graph, const bd_trace_record *record, bd_att
         case BURN_ATTR_SIZES: {
             int64_t *sizes = bd_arena_alloc(&graph->arena, sizeof *sizes * (given->count + 1));
             for (uint32_t j = 0; j < given->count; j++)
-                sizes[j] = dim_source(graph, BD_INT_ATTR, graph->record, i << 16 | j, given->values[j]);
+                sizes[j] =
+                    dim_source(graph, BD_INT_ATTR, graph->record, i << 16 | j, given->values[j]);
             attrs[i].values = sizes;
             attrs[i].count = given->count;
             break;
@@ -90,13 +95,15 @@ static bd_int product(bd_ints *ints, const bd_int *dims, uint32_t count)
     return out;
 }
 
-/* The regrouping of dims is part of the key: what a group takes has as many elements as what it gives. */
+/* The regrouping of dims is part of the key: what a group takes has as many elements as what it
+ * gives. */
 static void unite_groups(bd_graph *graph, const bd_trace_record *record, const bd_graph_node *from,
                          const bd_graph_node *to)
 {
     const burn_tensor_type *type = type_of(graph, &record->inputs[0]);
     burn_reshape_group groups[2 * BURN_RANK_MAX];
-    int count = burn_reshape_groups(&type->shape, &graph->trace->values[record->first_value].type.shape, groups);
+    int count = burn_reshape_groups(&type->shape,
+                                    &graph->trace->values[record->first_value].type.shape, groups);
     for (int i = 0, a = 0, b = 0; i < count; i++) {
         uint32_t taken = groups[i].input_count, given = groups[i].output_count;
         if (taken && given)
@@ -108,7 +115,8 @@ static void unite_groups(bd_graph *graph, const bd_trace_record *record, const b
 }
 
 /* As PyTorch, concat passes over tensors of shape [0] among others of higher rank. */
-static uint32_t drop_skipped(const bd_graph *graph, const bd_trace_record *record, bd_record_input *inputs)
+static uint32_t drop_skipped(const bd_graph *graph, const bd_trace_record *record,
+                             bd_record_input *inputs)
 {
     int32_t rank = 0;
     uint32_t kept = 0;
@@ -131,16 +139,20 @@ static void set_results(bd_graph *graph, const bd_trace_record *record, const bd
         const bd_trace_value *value = &graph->trace->values[record->first_value + i];
         const bd_graph_node *node = bd_graph_at(graph, nodes[i]);
         if (node->rank != value->type.shape.rank || node->dtype != value->type.dtype) {
-            bd_graph_fail(graph, BD_ERROR(INTERNAL, "op %s: made %s of rank %u, but %s of rank %d was inferred",
-                                          record->info->name, burn_dtype_name(node->dtype), node->rank,
-                                          burn_dtype_name(value->type.dtype), value->type.shape.rank));
+            bd_graph_fail(graph,
+                          BD_ERROR(INTERNAL,
+                                   "op %s: made %s of rank %u, but %s of rank %d was inferred",
+                                   record->info->name, burn_dtype_name(node->dtype), node->rank,
+                                   burn_dtype_name(value->type.dtype), value->type.shape.rank));
             return;
         }
         for (uint32_t axis = 0; axis < node->rank; axis++)
             if (value->type.shape.dims[axis] == 1)
                 bd_int_unite(graph->ints, node->dims[axis], BD_INT_1);
-        graph->results[record->first_value + i] = (bd_graph_result){
-            .node = nodes[i], .survives = value->survives, .tracked = value->tracked && node->tracked};
+        graph->results[record->first_value + i] =
+            (bd_graph_result){.node = nodes[i],
+                              .survives = value->survives,
+                              .tracked = value->tracked && node->tracked};
     }
 }
 
@@ -188,12 +200,14 @@ static void add_gradient(bd_graph *graph, const bd_trace_record *record)
         nodes[i] = input.node;
         if (input.scalar_kind != BURN_OPERAND_ABSENT && i >= root_count && i < 2 * root_count) {
             bd_node root = nodes[i - root_count];
-            nodes[i] = bd_build_expand_as(
-                graph, bd_graph_scalar_node(graph, UINT32_MAX, input.slot, bd_graph_at(graph, root)->dtype), root);
+            nodes[i] = bd_build_expand_as(graph,
+                                          bd_graph_scalar_node(graph, UINT32_MAX, input.slot,
+                                                               bd_graph_at(graph, root)->dtype),
+                                          root);
         }
     }
-    bd_graph_differentiate(graph, nodes, nodes + root_count, root_count, nodes + 2 * root_count, wrt_count,
-                           retain, out);
+    bd_graph_differentiate(graph, nodes, nodes + root_count, root_count, nodes + 2 * root_count,
+                           wrt_count, retain, out);
     if (!graph->error)
         set_results(graph, record, out);
     bd_free(nodes);
@@ -207,7 +221,8 @@ bd_error *bd_graph_build(const bd_trace *trace, bd_graph **out)
     graph->import = bd_import_create();
     graph->value_count = trace->value_count;
     graph->results = bd_alloc_zeroed(sizeof *graph->results * (trace->value_count + 1));
-    graph->slot_externals = bd_alloc_zeroed(sizeof *graph->slot_externals * (trace->external_count + 1));
+    graph->slot_externals =
+        bd_alloc_zeroed(sizeof *graph->slot_externals * (trace->external_count + 1));
     graph->distinct = 1;
     for (uint32_t i = 0; i < trace->record_count && !graph->error; i++) {
         const bd_trace_record *record = &trace->records[i];

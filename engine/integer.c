@@ -16,12 +16,12 @@ typedef struct pair {
 
 struct bd_ints {
     BD_VEC(bd_int_entry) entries;
-    BD_VEC(bd_int) parents;    /* union-find: a representative is its own parent */
-    BD_VEC(uint32_t) users;    /* by entry: head of its chain in user_links, or 0 */
-    BD_VEC(pair) user_links;   /* a = an expression that reads the entry, b = next link */
-    BD_VEC(pair) pending;      /* unions that are still to be made */
-    BD_VEC(bd_int) products;   /* by representative: a product of its class, or 0 */
-    uint32_t *slots;           /* hash table of entries; 0 = free, else number + 1 */
+    BD_VEC(bd_int) parents;  /* union-find: a representative is its own parent */
+    BD_VEC(uint32_t) users;  /* by entry: head of its chain in user_links, or 0 */
+    BD_VEC(pair) user_links; /* a = an expression that reads the entry, b = next link */
+    BD_VEC(pair) pending;    /* unions that are still to be made */
+    BD_VEC(bd_int) products; /* by representative: a product of its class, or 0 */
+    uint32_t *slots;         /* hash table of entries; 0 = free, else number + 1 */
     uint32_t slot_count;
 };
 
@@ -97,7 +97,7 @@ bool bd_int_is_const(const bd_ints *ints, bd_int a, int64_t *out_value)
     return true;
 }
 
-/* ---- the hash table -------------------------------------------------------------------------- */
+/* ---- the hash table ---- */
 
 static bool is_expression(uint32_t kind)
 {
@@ -146,7 +146,8 @@ static bd_int intern(bd_ints *ints, bd_int_kind kind, int64_t value, uint32_t a,
     }
     bd_int number = (bd_int)ints->entries.count;
     ints->slots[at] = number + 1;
-    *bd_vec_push(&ints->entries) = (bd_int_entry){.kind = (uint8_t)kind, .value = value, .a = a, .b = b};
+    *bd_vec_push(&ints->entries) =
+        (bd_int_entry){.kind = (uint8_t)kind, .value = value, .a = a, .b = b};
     *bd_vec_push(&ints->parents) = number;
     *bd_vec_push(&ints->users) = 0;
     *bd_vec_push(&ints->products) = kind == BD_INT_MUL ? number : 0;
@@ -158,7 +159,7 @@ static bd_int intern(bd_ints *ints, bd_int_kind kind, int64_t value, uint32_t a,
     return number;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 bd_int bd_int_const(bd_ints *ints, int64_t value)
 {
@@ -216,7 +217,8 @@ static bool fold(bd_ints *ints, bd_int_kind kind, bd_int *a, bd_int *b, bd_int *
 
 /* Appends the terms of a chain of `kind` (ADD or MUL) whose right operands are never chains;
  * constants are gathered in *constant. False when there are too many. */
-static bool collect(bd_ints *ints, bd_int_kind kind, bd_int a, bd_int *terms, uint32_t *count, int64_t *constant)
+static bool collect(bd_ints *ints, bd_int_kind kind, bd_int a, bd_int *terms, uint32_t *count,
+                    int64_t *constant)
 {
     bd_int stack[FACTORS_MAX];
     uint32_t depth = 0;
@@ -292,7 +294,8 @@ static bool without_terms(bd_ints *ints, bd_int a, bd_int b, bd_int *out)
     bd_int terms[FACTORS_MAX], removed[FACTORS_MAX];
     uint32_t count = 0, removed_count = 0;
     int64_t constant = 0, removed_constant = 0;
-    if (bd_int_at(ints, a)->kind != BD_INT_ADD || !collect(ints, BD_INT_ADD, a, terms, &count, &constant) ||
+    if (bd_int_at(ints, a)->kind != BD_INT_ADD ||
+        !collect(ints, BD_INT_ADD, a, terms, &count, &constant) ||
         !collect(ints, BD_INT_ADD, b, removed, &removed_count, &removed_constant))
         return false;
     for (uint32_t i = 0; i < removed_count; i++) {
@@ -378,7 +381,7 @@ static bd_int make(bd_ints *ints, uint32_t kind, bd_int a, bd_int b)
     }
 }
 
-/* ---- equalities ------------------------------------------------------------------------------ */
+/* ---- equalities ---- */
 
 /* A constant stands for its class before a source, a source before an expression, the older before
  * the newer. So an expression stands only for classes without a source, and no class can come to
@@ -436,7 +439,7 @@ bool bd_int_as_product(const bd_ints *ints, bd_int a, bd_int *out_left, bd_int *
     return true;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static int64_t attr_value(const bd_trace *trace, uint32_t record, uint32_t where)
 {

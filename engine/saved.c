@@ -2,11 +2,11 @@
 #include "engine/graph_parts.h"
 #include "proto/base/alloc.h"
 
-/* Pointwise chains, views, casts and counter-based random numbers are cheaper to compute again than to
- * keep; products, reductions, gathers and scatters are not.
- * A walk from the survivors down their history. As an input, a node is either kept or rebuilt from its own
- * inputs; a kept tracked node is still walked through, because gradients flow on to what made it. A value
- * without a history that survives may be asked for by a later grad, so it is kept as a leaf of its own. */
+/* Pointwise chains, views, casts and counter-based random numbers are cheaper to compute again than
+ * to keep; products, reductions, gathers and scatters are not. A walk from the survivors down their
+ * history. As an input, a node is either kept or rebuilt from its own inputs; a kept tracked node
+ * is still walked through, because gradients flow on to what made it. A value without a history
+ * that survives may be asked for by a later grad, so it is kept as a leaf of its own. */
 const bd_graph_saved *bd_graph_choose_saved(bd_graph *graph, uint32_t *out_count)
 {
     enum { WALKED = 1, TAKEN = 2, LEAF = 4 };
@@ -18,7 +18,8 @@ const bd_graph_saved *bd_graph_choose_saved(bd_graph *graph, uint32_t *out_count
         if (bd_graph_value_needs_history(graph, value) && !(marks[node] & WALKED)) {
             marks[node] |= WALKED;
             *bd_vec_push(&stack) = node;
-        } else if (node != BD_NODE_NONE && graph->results[value].survives && !bd_graph_at(graph, node)->tracked) {
+        } else if (node != BD_NODE_NONE && graph->results[value].survives &&
+                   !bd_graph_at(graph, node)->tracked) {
             marks[node] |= LEAF;
         }
     }
@@ -32,11 +33,13 @@ const bd_graph_saved *bd_graph_choose_saved(bd_graph *graph, uint32_t *out_count
             const bd_graph_node *node = bd_graph_at(graph, input);
             bool ends = graph->consumed.items[input];
             bool leaf = marks[input] & LEAF;
-            bool kept = leaf || node->kind == BD_NODE_EXTERNAL ||
-                        (node->kind == BD_NODE_OP && (ends || !bd_op_is_cheap(burn_op_lookup(node->op))));
+            bool kept =
+                leaf || node->kind == BD_NODE_EXTERNAL ||
+                (node->kind == BD_NODE_OP && (ends || !bd_op_is_cheap(burn_op_lookup(node->op))));
             if (kept)
                 *bd_vec_push(&graph->saved) = (bd_graph_saved){input};
-            if (node->kind == BD_NODE_OP && !leaf && !ends && (!kept || node->tracked) && !(marks[input] & WALKED)) {
+            if (node->kind == BD_NODE_OP && !leaf && !ends && (!kept || node->tracked) &&
+                !(marks[input] & WALKED)) {
                 marks[input] |= WALKED;
                 *bd_vec_push(&stack) = input;
             }

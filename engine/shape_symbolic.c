@@ -5,8 +5,8 @@
 #include "proto/base/assert.h"
 #include "proto/op_rules.h"
 
-/* The symbolic side of the shape rules (proto/infer.c has the numeric one). Sizes were checked there, so
- * here equalities are only noted. */
+/* The symbolic side of the shape rules (proto/infer.c has the numeric one). Sizes were checked
+ * there, so here equalities are only noted. */
 typedef struct op_shaping {
     bd_graph *graph;
     const burn_op_info *info;
@@ -59,7 +59,7 @@ static void unite_nodes(const op_shaping *shaping, const bd_graph_node *a, const
         unite(shaping, a->dims[i], b->dims[i]);
 }
 
-/* ---- views ----------------------------------------------------------------------------------- */
+/* ---- views ---- */
 
 static void expand(op_shaping *shaping)
 {
@@ -87,7 +87,8 @@ static bool is_natural(const bd_ints *ints, bd_int number, int depth)
         return e->value >= 0;
     if (e->kind < BD_INT_ADD)
         return true;
-    return e->kind != BD_INT_SUB && depth > 0 && is_natural(ints, e->a, depth - 1) && is_natural(ints, e->b, depth - 1);
+    return e->kind != BD_INT_SUB && depth > 0 && is_natural(ints, e->a, depth - 1) &&
+           is_natural(ints, e->b, depth - 1);
 }
 
 static bd_int slice_size(bd_ints *ints, bd_int start, bd_int stop, bd_int step)
@@ -107,7 +108,8 @@ static void slice(const op_shaping *shaping, bd_int *dims, int *rank)
                         *steps = attr(shaping, "steps");
     *rank = (int)starts->count;
     for (uint32_t i = 0; i < starts->count && i < BURN_RANK_MAX; i++)
-        dims[i] = slice_size(ints, (bd_int)starts->values[i], (bd_int)stops->values[i], (bd_int)steps->values[i]);
+        dims[i] = slice_size(ints, (bd_int)starts->values[i], (bd_int)stops->values[i],
+                             (bd_int)steps->values[i]);
 }
 
 /* x with a part replaced by input 1, which has the part's shape. */
@@ -128,8 +130,9 @@ static void pad(op_shaping *shaping)
     const bd_attr_value *low = attr(shaping, "low"), *high = attr(shaping, "high");
     take_dims(shaping, input(shaping, 0));
     for (int i = 0; i < shaping->rank; i++)
-        shaping->dims[i] = bd_int_add(ints, bd_int_add(ints, (bd_int)low->values[i], shaping->dims[i]),
-                                      (bd_int)high->values[i]);
+        shaping->dims[i] =
+            bd_int_add(ints, bd_int_add(ints, (bd_int)low->values[i], shaping->dims[i]),
+                       (bd_int)high->values[i]);
 }
 
 static void concat(op_shaping *shaping)
@@ -140,7 +143,8 @@ static void concat(op_shaping *shaping)
         const bd_graph_node *x = input(shaping, i);
         for (int axis = 0; axis < shaping->rank && axis < x->rank; axis++) {
             if (axis == dim)
-                shaping->dims[axis] = bd_int_add(shaping->graph->ints, shaping->dims[axis], x->dims[axis]);
+                shaping->dims[axis] =
+                    bd_int_add(shaping->graph->ints, shaping->dims[axis], x->dims[axis]);
             else
                 unite(shaping, shaping->dims[axis], x->dims[axis]);
         }
@@ -153,13 +157,13 @@ static void stack(op_shaping *shaping)
     const bd_graph_node *x = input(shaping, 0);
     shaping->rank = x->rank + 1;
     for (int axis = 0, from = 0; axis < shaping->rank && axis < BURN_RANK_MAX; axis++)
-        shaping->dims[axis] =
-            axis == dim ? bd_int_const(shaping->graph->ints, shaping->input_count) : x->dims[from++];
+        shaping->dims[axis] = axis == dim ? bd_int_const(shaping->graph->ints, shaping->input_count)
+                                          : x->dims[from++];
     for (uint32_t i = 1; i < shaping->input_count; i++)
         unite_nodes(shaping, x, input(shaping, i));
 }
 
-/* ---- reductions, products, indices ----------------------------------------------------------- */
+/* ---- reductions, products, indices ---- */
 
 static void reduce(op_shaping *shaping, const int64_t *dims, uint32_t count)
 {
@@ -199,8 +203,10 @@ static void matmul(op_shaping *shaping)
     uint32_t batch = batch_a > batch_b ? batch_a : batch_b;
     unite(shaping, inner_a, inner_b);
     for (uint32_t i = 0; i < batch; i++) {
-        bd_int x = i + batch_a >= batch ? bd_int_find(ints, a->dims[i + batch_a - batch]) : BD_INT_1;
-        bd_int y = i + batch_b >= batch ? bd_int_find(ints, b->dims[i + batch_b - batch]) : BD_INT_1;
+        bd_int x =
+            i + batch_a >= batch ? bd_int_find(ints, a->dims[i + batch_a - batch]) : BD_INT_1;
+        bd_int y =
+            i + batch_b >= batch ? bd_int_find(ints, b->dims[i + batch_b - batch]) : BD_INT_1;
         if (x != BD_INT_1 && y != BD_INT_1)
             unite(shaping, x, y);
         shaping->dims[i] = x == BD_INT_1 ? y : x;
@@ -388,18 +394,19 @@ static void apply(op_shaping *shaping)
     }
 }
 
-int bd_shape_symbolic(bd_graph *graph, const burn_op_info *info, const bd_node *inputs, uint32_t input_count,
-                      const bd_attr_value *attrs, bd_int dims[BURN_RANK_MAX])
+int bd_shape_symbolic(bd_graph *graph, const burn_op_info *info, const bd_node *inputs,
+                      uint32_t input_count, const bd_attr_value *attrs, bd_int dims[BURN_RANK_MAX])
 {
     op_shaping shaping = {.graph = graph,
-                       .info = info,
-                       .inputs = inputs,
-                       .input_count = input_count,
-                       .attrs = attrs,
-                       .dims = dims};
+                          .info = info,
+                          .inputs = inputs,
+                          .input_count = input_count,
+                          .attrs = attrs,
+                          .dims = dims};
     apply(&shaping);
     if (shaping.rank < 0 || shaping.rank > BURN_RANK_MAX) {
-        bd_graph_fail(graph, BD_ERROR(INTERNAL, "op %s: no symbolic shape of rank %d", info->name, shaping.rank));
+        bd_graph_fail(graph, BD_ERROR(INTERNAL, "op %s: no symbolic shape of rank %d", info->name,
+                                      shaping.rank));
         return -1;
     }
     for (int i = 0; i < shaping.rank; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Local rewriting of core ops that changes no bit of a result, NaN, infinities and the sign of zero
- * included. Only constants written in rules are folded; scalars of the stream stay opaque. Equal nodes
- * become one by hash-consing, unused ones are left behind. */
+ * included. Only constants written in rules are folded; scalars of the stream stay opaque. Equal
+ * nodes become one by hash-consing, unused ones are left behind. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@ static const bd_attr_value *attr(const bd_graph_node *node, const char *name)
     return &node->attrs[index];
 }
 
-static const bd_graph_node *op_input(const bd_graph *graph, const bd_graph_node *node, uint32_t i, burn_op op)
+static const bd_graph_node *op_input(const bd_graph *graph, const bd_graph_node *node, uint32_t i,
+                                     burn_op op)
 {
     const bd_graph_node *input = bd_graph_at(graph, node->inputs[i]);
     return input->kind == BD_NODE_OP && input->op == op ? input : NULL;
@@ -36,7 +37,8 @@ static bd_node uniform(const bd_graph *graph, bd_node node)
     const bd_graph_node *at = bd_graph_at(graph, node);
     if (at->rank == 0)
         return node;
-    if (at->kind == BD_NODE_OP && at->op == BURN_OP_EXPAND && bd_graph_at(graph, at->inputs[0])->rank == 0)
+    if (at->kind == BD_NODE_OP && at->op == BURN_OP_EXPAND &&
+        bd_graph_at(graph, at->inputs[0])->rank == 0)
         return at->inputs[0];
     return BD_NODE_NONE;
 }
@@ -62,7 +64,7 @@ static bool is_number(const bd_graph *graph, bd_node node, double value)
 
 static bd_node rewrite(bd_graph *graph, bd_node at, bool single_use);
 
-/* ---- folding of constants ---------------------------------------------------------------------- */
+/* ---- folding of constants ---- */
 
 static bool fold_float(burn_op op, double a, double b, double *out)
 {
@@ -118,20 +120,22 @@ static bd_node fold(bd_graph *graph, const bd_graph_node *node)
         if (!fold_float(node->op, (float)a->constant_f, (float)b->constant_f, &made.constant_f))
             return BD_NODE_NONE;
         made.constant_f = (float)made.constant_f;
-    } else if (node->dtype != BURN_I64 || !fold_int(node->op, a->constant_i, b->constant_i, &made.constant_i)) {
+    } else if (node->dtype != BURN_I64 ||
+               !fold_int(node->op, a->constant_i, b->constant_i, &made.constant_i)) {
         return BD_NODE_NONE;
     }
     return bd_graph_append(graph, &made);
 }
 
-/* ---- rewriting --------------------------------------------------------------------------------- */
+/* ---- rewriting ---- */
 
 static bd_node uniform_pointwise(bd_graph *graph, const bd_graph_node *node)
 {
     bd_node *scalars = bd_alloc(sizeof *scalars * (node->input_count + 1));
     bool all = node->rank > 0 && node->input_count > 0;
     for (uint32_t i = 0; all && i < node->input_count; i++) {
-        scalars[i] = node->inputs[i] == BD_NODE_NONE ? BD_NODE_NONE : uniform(graph, node->inputs[i]);
+        scalars[i] =
+            node->inputs[i] == BD_NODE_NONE ? BD_NODE_NONE : uniform(graph, node->inputs[i]);
         all = node->inputs[i] == BD_NODE_NONE || scalars[i] != BD_NODE_NONE;
     }
     bd_node out = BD_NODE_NONE;
@@ -160,7 +164,7 @@ static bd_node arithmetic(bd_graph *graph, const bd_graph_node *node)
     case BURN_OP_DIV:
         return is_float && is_number(graph, b, 1) ? a : BD_NODE_NONE;
     case BURN_OP_ADD: /* x + 0.0 would turn -0.0 into 0.0, x + -0.0 keeps all */
-        return is_number(graph, b, is_float ? -0.0 : 0) ? a
+        return is_number(graph, b, is_float ? -0.0 : 0)   ? a
                : is_number(graph, a, is_float ? -0.0 : 0) ? b
                                                           : BD_NODE_NONE;
     case BURN_OP_SUB:
@@ -223,7 +227,8 @@ static bool is_identity(const int64_t *order, uint32_t count)
 
 static bool swaps_last(const int64_t *order, uint32_t count)
 {
-    return count >= 2 && is_identity(order, count - 2) && order[count - 2] == count - 1 && order[count - 1] == count - 2;
+    return count >= 2 && is_identity(order, count - 2) && order[count - 2] == count - 1 &&
+           order[count - 1] == count - 2;
 }
 
 static bd_node swap_last(bd_graph *graph, bd_node node)
@@ -239,9 +244,11 @@ static bd_node swap_last(bd_graph *graph, bd_node node)
 }
 
 /* (a b)^T = b^T a^T: the transposes move to the operands, where they cost nothing. */
-static bd_node transposed_product(bd_graph *graph, const bd_graph_node *node, const bd_graph_node *product)
+static bd_node transposed_product(bd_graph *graph, const bd_graph_node *node,
+                                  const bd_graph_node *product)
 {
-    bd_node operands[2] = {swap_last(graph, product->inputs[1]), swap_last(graph, product->inputs[0])};
+    bd_node operands[2] = {swap_last(graph, product->inputs[1]),
+                           swap_last(graph, product->inputs[0])};
     bd_graph_node made = *product;
     made.inputs = operands;
     made.dims = node->dims;
@@ -334,12 +341,13 @@ static bd_node rewrite(bd_graph *graph, bd_node at, bool single_use)
     bd_node out = fold(graph, node);
     if (out != BD_NODE_NONE)
         return out;
-    if ((info->flags & BURN_OP_VIEW) && node->rank && uniform(graph, node->inputs[0]) != BD_NODE_NONE &&
-        node->op != BURN_OP_EXPAND)
+    if ((info->flags & BURN_OP_VIEW) && node->rank &&
+        uniform(graph, node->inputs[0]) != BD_NODE_NONE && node->op != BURN_OP_EXPAND)
         return bd_build_expand(graph, uniform(graph, node->inputs[0]), node->dims, node->rank);
     switch (node->op) {
     case BURN_OP_FULL:
-        return bd_build_expand(graph, bd_build_cast(graph, node->inputs[0], node->dtype), node->dims, node->rank);
+        return bd_build_expand(graph, bd_build_cast(graph, node->inputs[0], node->dtype),
+                               node->dims, node->rank);
     case BURN_OP_CAST:
         return cast(graph, node);
     case BURN_OP_PERMUTE:
@@ -382,7 +390,8 @@ static bd_node rewrite(bd_graph *graph, bd_node at, bool single_use)
 }
 
 /* By node: how many nodes and roots read it. */
-static uint32_t *count_uses(const bd_graph *graph, const bd_node_list *order, const bd_node *roots, uint32_t root_count)
+static uint32_t *count_uses(const bd_graph *graph, const bd_node_list *order, const bd_node *roots,
+                            uint32_t root_count)
 {
     uint32_t *uses = bd_alloc_zeroed(sizeof *uses * graph->nodes.count);
     for (size_t i = 0; i < order->count; i++) {

@@ -81,7 +81,7 @@ CONTROL = {"FREE", "MARK", "GRAD", "CALL", "CONSTANT"}
 # All others that name ops, exactly which, and why. No entry may be a list of what an op means: that is its row.
 NAMES = {
     # what a record means without saying so: promotion, broadcasting, and the sums that undo broadcasting
-    "engine/build.c": "ADD CAST EXPAND RESHAPE SUM",
+    "engine/build_insert.c": "ADD CAST EXPAND RESHAPE SUM",
     # algebra of the graph; a rule here is about the few ops that it rewrites
     "engine/simplify.c": "ADD CAST CONCAT DIV DOT EXPAND FULL MAX MIN MUL NEG PAD PERMUTE PROD RESHAPE SLICE SUB SUM WHERE",
     # tensors over immutable values: a view is the recipe of its ops, writing through it is their inverse

@@ -116,7 +116,7 @@ static bool binary(burn_op op, double a, double b, double *out)
         return true;
         TWO(ADD, a + b)
         TWO(SUB, a - b)
-        TWO(MUL, a *b)
+        TWO(MUL, a * b)
         TWO(DIV, a / b)
         TWO(POW, pow(a, b))
         TWO(MAXIMUM, isnan(a) || a > b ? a : b)
@@ -174,7 +174,10 @@ static bool pointwise(const bd_graph_node *node, const test_tensor *const *in, t
 
 static double start_of(burn_op op)
 {
-    return op == BURN_OP_PROD ? 1 : op == BURN_OP_MAX ? -INFINITY : op == BURN_OP_MIN ? INFINITY : 0;
+    return op == BURN_OP_PROD  ? 1
+           : op == BURN_OP_MAX ? -INFINITY
+           : op == BURN_OP_MIN ? INFINITY
+                               : 0;
 }
 
 static bool reduce(const bd_graph_node *node, const test_tensor *x, test_tensor *out)
@@ -199,7 +202,8 @@ static bool reduce(const bd_graph_node *node, const test_tensor *x, test_tensor 
             if (!reduced || keep)
                 to[axis++] = reduced ? 0 : index[j];
         }
-        double *cell = &out->data[ravel(out, to)], *held = &best[ravel(out, to)], value = x->data[i];
+        double *cell = &out->data[ravel(out, to)], *held = &best[ravel(out, to)],
+               value = x->data[i];
         if (node->op == BURN_OP_SUM)
             *cell += value;
         else if (node->op == BURN_OP_PROD)
@@ -222,12 +226,14 @@ static void dot(const test_tensor *a, const test_tensor *b, test_tensor *out)
         int64_t batch = i / (m * n), row = i / n % m, column = i % n;
         out->data[i] = 0;
         for (int64_t j = 0; j < k; j++)
-            out->data[i] += a->data[(batch * m + row) * k + j] * b->data[(batch * k + j) * n + column];
+            out->data[i] +=
+                a->data[(batch * m + row) * k + j] * b->data[(batch * k + j) * n + column];
     }
 }
 
 /* Views and indexed reads: out[i] = x[where(i)], or a fill. */
-static bool view(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in, test_tensor *out)
+static bool view(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in,
+                 test_tensor *out)
 {
     const test_tensor *x = in[0];
     const int64_t *ints = run->bindings->ints;
@@ -246,7 +252,8 @@ static bool view(const evaluation *run, const bd_graph_node *node, const test_te
                 from[attr(node, "dims")->values[j]] = index[j];
                 break;
             case BURN_OP_SLICE:
-                from[j] = ints[attr(node, "starts")->values[j]] + index[j] * ints[attr(node, "steps")->values[j]];
+                from[j] = ints[attr(node, "starts")->values[j]] +
+                          index[j] * ints[attr(node, "steps")->values[j]];
                 break;
             case BURN_OP_PAD:
                 from[j] = index[j] - ints[attr(node, "low")->values[j]];
@@ -273,7 +280,8 @@ static bool view(const evaluation *run, const bd_graph_node *node, const test_te
     return true;
 }
 
-static bool update(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in, test_tensor *out)
+static bool update(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in,
+                   test_tensor *out)
 {
     const int64_t *ints = run->bindings->ints;
     const test_tensor *value = node->op == BURN_OP_SLICE_SET ? in[1] : in[2];
@@ -283,7 +291,8 @@ static bool update(const evaluation *run, const bd_graph_node *node, const test_
         unravel(value, i, index);
         for (int j = 0; j < out->rank; j++) {
             if (node->op == BURN_OP_SLICE_SET)
-                index[j] = ints[attr(node, "starts")->values[j]] + index[j] * ints[attr(node, "steps")->values[j]];
+                index[j] = ints[attr(node, "starts")->values[j]] +
+                           index[j] * ints[attr(node, "steps")->values[j]];
             else if (j == attr(node, "dim")->value)
                 index[j] = (int64_t)in[1]->data[i];
         }
@@ -302,8 +311,9 @@ static bool create(const evaluation *run, const bd_graph_node *node, test_tensor
         if (node->op == BURN_OP_IOTA)
             out->data[i] = (double)index[attr(node, "dim")->value];
         else if (node->op == BURN_OP_RANDOM_UNIFORM)
-            out->data[i] = philox_like(i, ints[attr(node, "seed")->value], ints[attr(node, "offset")->value],
-                                       attr(node, "lane")->value);
+            out->data[i] =
+                philox_like(i, ints[attr(node, "seed")->value], ints[attr(node, "offset")->value],
+                            attr(node, "lane")->value);
         else
             return false;
     }
@@ -324,7 +334,8 @@ static void concat(const bd_graph_node *node, const test_tensor *const *in, test
     }
 }
 
-static bool apply(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in, test_tensor *out)
+static bool apply(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in,
+                  test_tensor *out)
 {
     uint32_t flags = burn_op_lookup(node->op)->flags;
     if (node->op == BURN_OP_DOT) {
@@ -335,7 +346,8 @@ static bool apply(const evaluation *run, const bd_graph_node *node, const test_t
         concat(node, in, out);
         return true;
     }
-    if (node->op == BURN_OP_SLICE_SET || node->op == BURN_OP_SCATTER || node->op == BURN_OP_SCATTER_ADD)
+    if (node->op == BURN_OP_SLICE_SET || node->op == BURN_OP_SCATTER ||
+        node->op == BURN_OP_SCATTER_ADD)
         return update(run, node, in, out);
     if (node->op == BURN_OP_FULL) {
         for (int64_t i = 0; i < out->count; i++)
@@ -345,7 +357,8 @@ static bool apply(const evaluation *run, const bd_graph_node *node, const test_t
     if (node->op == BURN_OP_CHECK_INDEX) {
         double size = (double)run->bindings->ints[attr(node, "size")->value];
         for (int64_t i = 0; i < out->count; i++)
-            out->data[i] = in[0]->data[i] < 0 && attr(node, "wrap")->value ? in[0]->data[i] + size : in[0]->data[i];
+            out->data[i] = in[0]->data[i] < 0 && attr(node, "wrap")->value ? in[0]->data[i] + size
+                                                                           : in[0]->data[i];
         return true;
     }
     if (flags & BURN_OP_REDUCTION)
@@ -399,7 +412,8 @@ static bool evaluate(evaluation *run, bd_node number)
 bool test_evaluate(bd_graph *graph, bd_node root, const test_bindings *bindings, test_tensor *out)
 {
     uint32_t count = bd_graph_count(graph) + 1;
-    evaluation run = {.graph = graph, .bindings = bindings, .values = calloc(count, sizeof(test_tensor))};
+    evaluation run = {
+        .graph = graph, .bindings = bindings, .values = calloc(count, sizeof(test_tensor))};
     bool known = evaluate(&run, root);
     *out = run.values[root];
     for (uint32_t i = 0; i < count; i++)

@@ -24,7 +24,8 @@ void test_trace_deinit(test_trace *trace)
     bd_arena_deinit(&trace->arena);
 }
 
-test_input test_external(test_trace *trace, burn_dtype dtype, int rank, const int64_t *dims, const double *data)
+test_input test_external(test_trace *trace, burn_dtype dtype, int rank, const int64_t *dims,
+                         const double *data)
 {
     bd_trace_external external = {.type = {.dtype = dtype, .shape = {.rank = rank}}};
     for (int i = 0; i < rank; i++)
@@ -70,8 +71,8 @@ void test_set(test_trace *trace, const char *op, test_attrs *attrs, const char *
     attrs->attrs[burn_op_attr(burn_op_find(op), name)].value = value;
 }
 
-void test_set_list(test_trace *trace, const char *op, test_attrs *attrs, const char *name, int count,
-                   const int64_t *values)
+void test_set_list(test_trace *trace, const char *op, test_attrs *attrs, const char *name,
+                   int count, const int64_t *values)
 {
     burn_attr *attr = &attrs->attrs[burn_op_attr(burn_op_find(op), name)];
     attr->count = (uint32_t)count;
@@ -86,8 +87,8 @@ static const burn_tensor_type *type_of(const test_trace *trace, const bd_input *
     return input->kind == BD_INPUT_EXTERNAL ? &trace->externals.items[input->number].type : NULL;
 }
 
-uint32_t test_op(test_trace *trace, const char *op, int track, int input_count, const test_input *inputs,
-                 const test_attrs *attrs)
+uint32_t test_op(test_trace *trace, const char *op, int track, int input_count,
+                 const test_input *inputs, const test_attrs *attrs)
 {
     size_t count = (size_t)input_count;
     burn_operand *operands = bd_arena_zeroed(&trace->arena, sizeof *operands * (count + 1));
@@ -111,7 +112,8 @@ uint32_t test_op(test_trace *trace, const char *op, int track, int input_count, 
     else
         memcpy(record.attrs, test_attrs_of(op).attrs, sizeof record.attrs);
     record.output_count = burn_op_output_count(&record);
-    burn_tensor_type *outputs = bd_arena_zeroed(&trace->arena, sizeof *outputs * (record.output_count + 1));
+    burn_tensor_type *outputs =
+        bd_arena_zeroed(&trace->arena, sizeof *outputs * (record.output_count + 1));
     bd_error *error = burn_op_infer(&record, types, outputs);
     if (error) {
         snprintf(trace->error, sizeof trace->error, "%s", bd_error_text(error));
@@ -135,12 +137,15 @@ uint32_t test_op(test_trace *trace, const char *op, int track, int input_count, 
     memcpy(kept->attrs, record.attrs, sizeof record.attrs);
     uint32_t first = kept->first_value;
     for (uint32_t i = 0; i < record.output_count; i++)
-        *bd_vec_push(&trace->values) = (bd_trace_value){
-            .type = outputs[i], .record = (uint32_t)trace->records.count - 1, .tracked = (uint8_t)(track != 0)};
+        *bd_vec_push(&trace->values) =
+            (bd_trace_value){.type = outputs[i],
+                             .record = (uint32_t)trace->records.count - 1,
+                             .tracked = (uint8_t)(track != 0)};
     return first;
 }
 
-uint32_t test_grad(test_trace *trace, test_input root, int wrt_count, const test_input *wrt, int retain, int track)
+uint32_t test_grad(test_trace *trace, test_input root, int wrt_count, const test_input *wrt,
+                   int retain, int track)
 {
     test_attrs attrs = test_attrs_of("grad");
     test_input inputs[32] = {root, test_absent()};

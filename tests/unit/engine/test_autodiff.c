@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Gradients of every differentiable op against central differences in float64, first and second order. The
- * graph is evaluated by graph_eval.c, before and after simplification. */
+ * Gradients of every differentiable op against central differences in float64, first and second
+ * order. The graph is evaluated by graph_eval.c, before and after simplification. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,10 @@
 #include "graph_trace.h"
 #include "proto/base/alloc.h"
 
-/* Inputs are written "shape low high", separated by ";": "3,4 -2 2"; "#0.5" is a weak float, "-" absent,
- * ". -2 2" of rank 0, "!3 0 4" an index of that shape below 4 (no gradient), "?3" a condition. Attributes: "name=1 name=2,3". */
+/* Inputs are written "shape low high", separated by ";": "3,4 -2 2"; "#0.5" is a weak float, "-"
+ * absent,
+ * ". -2 2" of rank 0, "!3 0 4" an index of that shape below 4 (no gradient), "?3" a condition.
+ * Attributes: "name=1 name=2,3". */
 typedef struct gradient_case {
     const char *op, *inputs, *attrs;
     unsigned no_gradient; /* bit i: input i is a tensor to which no gradient flows by definition */
@@ -291,14 +293,16 @@ static void write_trace(gradient_run *run, const gradient_case *one)
             run->wrt[run->wrt_count] = i;
             wrt[run->wrt_count++] = inputs[i];
         }
-    run->gradients = test_grad(&run->trace, test_value(run->loss), run->wrt_count, wrt, 1, !one->first_only);
+    run->gradients =
+        test_grad(&run->trace, test_value(run->loss), run->wrt_count, wrt, 1, !one->first_only);
     if (one->first_only)
         return;
     run->second_loss = weighted_sum(run, run->gradients, INPUTS_MAX + 1);
     if (run->wrt_count > 1) {
         uint32_t other = weighted_sum(run, run->gradients + 1, INPUTS_MAX + 2);
-        run->second_loss = test_op(&run->trace, "add", 1, 2,
-                                   (test_input[]){test_value(run->second_loss), test_value(other)}, NULL);
+        run->second_loss =
+            test_op(&run->trace, "add", 1, 2,
+                    (test_input[]){test_value(run->second_loss), test_value(other)}, NULL);
     }
     run->second = test_grad(&run->trace, test_value(run->second_loss), run->wrt_count, wrt, 0, 0);
 }
@@ -345,24 +349,28 @@ static void build(gradient_run *run, const gradient_case *one, bool simplify, bu
 static double scalar_of(built_graph *built, bd_node node, const char *op)
 {
     test_tensor value = {0};
-    ck_assert_msg(test_evaluate(built->graph, node, &built->bindings, &value), "%s: cannot evaluate", op);
+    ck_assert_msg(test_evaluate(built->graph, node, &built->bindings, &value),
+                  "%s: cannot evaluate", op);
     ck_assert_int_eq(value.count, 1);
     double result = value.data[0];
     free(value.data);
     return result;
 }
 
-/* The gradients behind roots[first], with respect to each wrt input, against differences of roots[loss]. */
-static void compare(gradient_run *run, built_graph *built, const gradient_case *one, int loss, int first, const char *order)
+/* The gradients behind roots[first], with respect to each wrt input, against differences of
+ * roots[loss]. */
+static void compare(gradient_run *run, built_graph *built, const gradient_case *one, int loss,
+                    int first, const char *order)
 {
     const double step = 1e-5;
     for (int i = 0; i < run->wrt_count; i++) {
         int input = run->wrt[i];
         test_tensor gradient = {0};
-        bool known = test_evaluate(built->graph, built->roots[first + i], &built->bindings, &gradient);
+        bool known =
+            test_evaluate(built->graph, built->roots[first + i], &built->bindings, &gradient);
         ck_assert_msg(known, "%s: cannot evaluate the %s gradient", one->op, order);
-        ck_assert_msg(gradient.count == run->counts[input], "%s: %s gradient %d has %lld elements", one->op, order, i,
-                      (long long)gradient.count);
+        ck_assert_msg(gradient.count == run->counts[input], "%s: %s gradient %d has %lld elements",
+                      one->op, order, i, (long long)gradient.count);
         for (int64_t k = 0; k < gradient.count; k++) {
             double *x = &run->data[input][k], before = *x;
             *x = before + step;
@@ -371,9 +379,11 @@ static void compare(gradient_run *run, built_graph *built, const gradient_case *
             double below = scalar_of(built, built->roots[loss], one->op);
             *x = before;
             double expected = (above - below) / (2 * step);
-            ck_assert_msg(fabs(gradient.data[k] - expected) <= 2e-5 * (1 + fabs(expected)),
-                          "%s (%s | %s): %s gradient of input %d at %lld is %.9g, differences give %.9g", one->op,
-                          one->inputs, one->attrs, order, input, (long long)k, gradient.data[k], expected);
+            ck_assert_msg(
+                fabs(gradient.data[k] - expected) <= 2e-5 * (1 + fabs(expected)),
+                "%s (%s | %s): %s gradient of input %d at %lld is %.9g, differences give %.9g",
+                one->op, one->inputs, one->attrs, order, input, (long long)k, gradient.data[k],
+                expected);
         }
         free(gradient.data);
     }
@@ -403,11 +413,13 @@ END_TEST
 /* Every op that can be differentiated stands in the table above. */
 START_TEST(every_op_is_covered)
 {
-    static const char *const elsewhere[] = {"bernoulli", "trunc", "ceil", "round"}; /* zero, as floor */
+    static const char *const elsewhere[] = {"bernoulli", "trunc", "ceil",
+                                            "round"}; /* zero, as floor */
     for (int i = 0; i < burn_op_count(); i++) {
         const burn_op_info *info = burn_op_at(i);
-        bool covered = (info->flags & (BURN_OP_NO_GRADIENT | BURN_OP_INTERNAL | BURN_OP_CONTROL)) != 0 ||
-                       info->input_count == 0 || strcmp(info->name, "split") == 0;
+        bool covered =
+            (info->flags & (BURN_OP_NO_GRADIENT | BURN_OP_INTERNAL | BURN_OP_CONTROL)) != 0 ||
+            info->input_count == 0 || strcmp(info->name, "split") == 0;
         for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
             covered |= strcmp(cases[k].op, info->name) == 0;
         for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)

@@ -8,12 +8,13 @@
 #include "graph_trace.h"
 #include "proto/base/alloc.h"
 
-/* ---- integers -------------------------------------------------------------------------------- */
+/* ---- integers ---- */
 
 START_TEST(integers_fold)
 {
     bd_ints *ints = bd_ints_create();
-    bd_int x = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 0), y = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 1);
+    bd_int x = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 0),
+           y = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 1);
     bd_int two = bd_int_const(ints, 2), three = bd_int_const(ints, 3);
     ck_assert_uint_eq(bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 0), x);
     ck_assert_uint_eq(bd_int_mul(ints, two, three), bd_int_const(ints, 6));
@@ -21,7 +22,8 @@ START_TEST(integers_fold)
     ck_assert_uint_eq(bd_int_mul(ints, x, BD_INT_0), BD_INT_0);
     ck_assert_uint_eq(bd_int_add(ints, x, BD_INT_0), x);
     ck_assert_uint_eq(bd_int_mul(ints, x, y), bd_int_mul(ints, y, x));
-    ck_assert_uint_eq(bd_int_mul(ints, bd_int_mul(ints, x, y), two), bd_int_mul(ints, x, bd_int_mul(ints, two, y)));
+    ck_assert_uint_eq(bd_int_mul(ints, bd_int_mul(ints, x, y), two),
+                      bd_int_mul(ints, x, bd_int_mul(ints, two, y)));
     ck_assert_uint_eq(bd_int_sub(ints, bd_int_add(ints, x, y), y), x);
     ck_assert_uint_eq(bd_int_add(ints, bd_int_sub(ints, x, y), y), x);
     ck_assert_uint_eq(bd_int_sub(ints, bd_int_add(ints, x, two), two), x);
@@ -77,9 +79,11 @@ START_TEST(integers_have_values)
     bd_ints *ints = bd_ints_create();
     bd_trace_external externals[1] = {{.type = {.shape = {.rank = 2, .dims = {7, 3}}}}};
     bd_trace trace = {.externals = externals, .external_count = 1};
-    bd_int x = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 0), y = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 1);
-    bd_int all[] = {bd_int_add(ints, x, y), bd_int_sub(ints, y, x), bd_int_mul(ints, x, y), bd_int_div(ints, x, y),
-                    bd_int_mod(ints, x, y), bd_int_max(ints, x, y), bd_int_min(ints, x, y)};
+    bd_int x = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 0),
+           y = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 1);
+    bd_int all[] = {bd_int_add(ints, x, y), bd_int_sub(ints, y, x), bd_int_mul(ints, x, y),
+                    bd_int_div(ints, x, y), bd_int_mod(ints, x, y), bd_int_max(ints, x, y),
+                    bd_int_min(ints, x, y)};
     static const int64_t want[] = {10, -4, 21, 2, 1, 7, 3};
     int64_t *values = bd_alloc(sizeof *values * bd_int_count(ints));
     bd_ints_evaluate(ints, &trace, NULL, NULL, values);
@@ -90,7 +94,7 @@ START_TEST(integers_have_values)
 }
 END_TEST
 
-/* ---- records to nodes ------------------------------------------------------------------------ */
+/* ---- records to nodes ---- */
 
 static bd_graph *built(test_trace *trace)
 {
@@ -129,9 +133,11 @@ START_TEST(promotion_and_broadcasting_are_nodes)
 {
     test_trace trace;
     test_trace_init(&trace);
-    test_input a = matrix(&trace, BURN_I32, 5, 1), b = test_external(&trace, BURN_F32, 1, (int64_t[]){7}, NULL);
+    test_input a = matrix(&trace, BURN_I32, 5, 1),
+               b = test_external(&trace, BURN_F32, 1, (int64_t[]){7}, NULL);
     uint32_t sum = test_op(&trace, "add", 0, 2, (test_input[]){a, b}, NULL);
-    uint32_t shifted = test_op(&trace, "mul", 0, 2, (test_input[]){test_value(sum), test_int(2)}, NULL);
+    uint32_t shifted =
+        test_op(&trace, "mul", 0, 2, (test_input[]){test_value(sum), test_int(2)}, NULL);
     test_survive(&trace, shifted);
     bd_graph *graph = built(&trace);
     char *text = bd_graph_print(graph);
@@ -166,15 +172,18 @@ START_TEST(sizes_unite_by_requirement)
     uint32_t flat = test_op(&trace, "reshape", 0, 1, (test_input[]){test_value(split)}, &attrs);
     bd_graph *graph = built(&trace);
     bd_ints *ints = bd_graph_ints(graph);
-    bd_node a = bd_graph_value(graph, product), s = bd_graph_value(graph, split), f = bd_graph_value(graph, flat);
-    bd_int rows = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 0), inner = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 1);
+    bd_node a = bd_graph_value(graph, product), s = bd_graph_value(graph, split),
+            f = bd_graph_value(graph, flat);
+    bd_int rows = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 0),
+           inner = bd_int_source(ints, BD_INT_EXTERNAL_DIM, 0, 1);
     ck_assert(bd_int_equal(ints, inner, bd_int_source(ints, BD_INT_EXTERNAL_DIM, 1, 0)));
     ck_assert(!bd_int_equal(ints, rows, inner));
     ck_assert_uint_eq(bd_graph_dim(graph, a, 0), rows);
     ck_assert_uint_eq(bd_graph_dim(graph, s, 2), bd_graph_dim(graph, a, 1));
     bd_int outer = bd_int_mul(ints, bd_graph_dim(graph, s, 0), bd_graph_dim(graph, s, 1));
     ck_assert(bd_int_equal(ints, outer, rows));
-    ck_assert(bd_int_equal(ints, bd_graph_dim(graph, f, 0), bd_int_mul(ints, rows, bd_graph_dim(graph, a, 1))));
+    ck_assert(bd_int_equal(ints, bd_graph_dim(graph, f, 0),
+                           bd_int_mul(ints, rows, bd_graph_dim(graph, a, 1))));
     bd_graph_destroy(graph);
     test_trace_deinit(&trace);
 }
@@ -198,7 +207,8 @@ END_TEST
 
 static bd_node constant_like(bd_graph *graph, bd_node x, double value)
 {
-    return bd_build_expand_as(graph, bd_build_constant(graph, bd_graph_at(graph, x)->dtype, value), x);
+    return bd_build_expand_as(graph, bd_build_constant(graph, bd_graph_at(graph, x)->dtype, value),
+                              x);
 }
 
 static bd_node reduced(bd_graph *graph, bd_node node)
@@ -219,7 +229,8 @@ START_TEST(rewriting_keeps_every_bit)
     bd_graph *graph = built(&trace);
     bd_node x = bd_graph_at(graph, bd_graph_value(graph, any))->inputs[0];
     bd_node n = bd_graph_at(graph, bd_graph_value(graph, any + 1))->inputs[0];
-    bd_node one = constant_like(graph, x, 1), zero = constant_like(graph, x, 0), minus = constant_like(graph, x, -0.0);
+    bd_node one = constant_like(graph, x, 1), zero = constant_like(graph, x, 0),
+            minus = constant_like(graph, x, -0.0);
 #define BINARY(OP, a, b) reduced(graph, bd_build(graph, BURN_OP_##OP, (bd_node[]){a, b}, 2, NULL))
     ck_assert_uint_eq(BINARY(MUL, x, one), x);
     ck_assert_uint_eq(BINARY(MUL, one, x), x);
@@ -239,15 +250,19 @@ START_TEST(rewriting_keeps_every_bit)
 #undef BINARY
     bd_node negated = bd_build(graph, BURN_OP_NEG, &x, 1, NULL);
     ck_assert_uint_eq(reduced(graph, bd_build(graph, BURN_OP_NEG, &negated, 1, NULL)), x);
-    ck_assert_uint_eq(reduced(graph, bd_build_cast(graph, bd_build_cast(graph, x, BURN_F64), BURN_F32)), x);
-    bd_node rounded = reduced(graph, bd_build_cast(graph, bd_build_cast(graph, n, BURN_F32), BURN_I32));
+    ck_assert_uint_eq(
+        reduced(graph, bd_build_cast(graph, bd_build_cast(graph, x, BURN_F64), BURN_F32)), x);
+    bd_node rounded =
+        reduced(graph, bd_build_cast(graph, bd_build_cast(graph, n, BURN_F32), BURN_I32));
     ck_assert_uint_ne(rounded, n); /* float32 does not hold every int32 */
     bd_attr_value swap = {.values = (int64_t[]){1, 0}, .count = 2};
     bd_node turned = bd_build(graph, BURN_OP_PERMUTE, &x, 1, &swap);
     ck_assert_uint_eq(reduced(graph, bd_build(graph, BURN_OP_PERMUTE, &turned, 1, &swap)), x);
-    bd_int flat = bd_int_mul(bd_graph_ints(graph), bd_graph_dim(graph, x, 0), bd_graph_dim(graph, x, 1));
+    bd_int flat =
+        bd_int_mul(bd_graph_ints(graph), bd_graph_dim(graph, x, 0), bd_graph_dim(graph, x, 1));
     bd_node line = bd_build_reshape(graph, x, &flat, 1);
-    ck_assert_uint_eq(reduced(graph, bd_build_reshape(graph, line, bd_graph_at(graph, x)->dims, 2)), x);
+    ck_assert_uint_eq(reduced(graph, bd_build_reshape(graph, line, bd_graph_at(graph, x)->dims, 2)),
+                      x);
     /* A view of something uniform is the uniform thing in other dims. */
     bd_node flat_one = reduced(graph, bd_build_reshape(graph, one, &flat, 1));
     ck_assert_str_eq(op_name(graph, bd_graph_at(graph, flat_one)->inputs[0]), "constant");
@@ -291,7 +306,8 @@ START_TEST(detach_stops_gradients)
     test_input x = matrix(&trace, BURN_F32, 3, 4);
     uint32_t twice = test_op(&trace, "mul", 1, 2, (test_input[]){x, test_float(2)}, NULL);
     uint32_t still = test_op(&trace, "detach", 0, 1, (test_input[]){test_value(twice)}, NULL);
-    uint32_t both = test_op(&trace, "mul", 1, 2, (test_input[]){test_value(twice), test_value(still)}, NULL);
+    uint32_t both =
+        test_op(&trace, "mul", 1, 2, (test_input[]){test_value(twice), test_value(still)}, NULL);
     uint32_t loss = test_op(&trace, "sum", 1, 1, (test_input[]){test_value(both)}, NULL);
     uint32_t none = test_op(&trace, "sum", 0, 1, (test_input[]){test_value(still)}, NULL);
     uint32_t through = test_grad(&trace, test_value(loss), 1, &x, 1, 0);
@@ -336,7 +352,8 @@ START_TEST(kept_for_later_gradients)
     test_input x = matrix(&trace, BURN_F32, 3, 4), w = matrix(&trace, BURN_F32, 4, 5);
     uint32_t product = test_op(&trace, "matmul", 1, 2, (test_input[]){x, w}, NULL);
     uint32_t active = test_op(&trace, "relu", 1, 1, (test_input[]){test_value(product)}, NULL);
-    uint32_t square = test_op(&trace, "mul", 1, 2, (test_input[]){test_value(active), test_value(active)}, NULL);
+    uint32_t square =
+        test_op(&trace, "mul", 1, 2, (test_input[]){test_value(active), test_value(active)}, NULL);
     uint32_t loss = test_op(&trace, "mean", 1, 1, (test_input[]){test_value(square)}, NULL);
     test_survive(&trace, loss);
     bd_graph *graph = built(&trace);
@@ -362,7 +379,8 @@ START_TEST(long_chains)
     test_trace_init(&trace);
     test_input x = matrix(&trace, BURN_F32, 3, 4), at = x;
     for (int i = 0; i < 65000; i++)
-        at = test_value(test_op(&trace, i % 2 ? "sin" : "mul", 1, i % 2 ? 1 : 2, (test_input[]){at, test_float(1.5)}, NULL));
+        at = test_value(test_op(&trace, i % 2 ? "sin" : "mul", 1, i % 2 ? 1 : 2,
+                                (test_input[]){at, test_float(1.5)}, NULL));
     at = test_value(test_op(&trace, "sum", 1, 1, &at, NULL));
     uint32_t gradient = test_grad(&trace, at, 1, &x, 0, 0);
     test_survive(&trace, gradient);

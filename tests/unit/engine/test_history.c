@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Gradients across cuts: the same network as one trace, and as a chain of traces whose values survive, must
- * have the same gradients. Plans are played by graphs that graph_eval.c evaluates. */
+ * Gradients across cuts: the same network as one trace, and as a chain of traces whose values
+ * survive, must have the same gradients. Plans are played by graphs that graph_eval.c evaluates. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ typedef struct stage_chain {
     int count;
 } stage_chain;
 
-static const bd_history *walk(const bd_trace *trace, uint32_t slot, const uint32_t *steps, uint32_t count)
+static const bd_history *walk(const bd_trace *trace, uint32_t slot, const uint32_t *steps,
+                              uint32_t count)
 {
     const bd_history *history = trace->externals[slot].history;
     for (uint32_t i = 0; i < count; i++)
@@ -105,7 +106,8 @@ static stage *run_stage(stage_chain *chain)
             continue;
         }
         const bd_history_path *at = &paths[scalars[i].path];
-        now->scalars[i] = walk(&trace, at->slot, at->steps, at->step_count)->scalars_as_double[scalars[i].slot];
+        now->scalars[i] =
+            walk(&trace, at->slot, at->steps, at->step_count)->scalars_as_double[scalars[i].slot];
     }
     int64_t *ints = bd_alloc(sizeof *ints * bd_int_count(bd_graph_ints(graph)));
     bd_ints_evaluate(bd_graph_ints(graph), &trace, history_int, &(int_finder){&trace, graph}, ints);
@@ -245,7 +247,8 @@ static void expect(const test_tensor *have, const double *want, int count)
 {
     ck_assert_int_eq(have->count, count);
     for (int i = 0; i < count; i++)
-        ck_assert_msg(fabs(have->data[i] - want[i]) < 1e-12, "element %d: %.17g, not %.17g", i, have->data[i], want[i]);
+        ck_assert_msg(fabs(have->data[i] - want[i]) < 1e-12, "element %d: %.17g, not %.17g", i,
+                      have->data[i], want[i]);
 }
 
 static void fill_inputs(void)
@@ -314,8 +317,8 @@ START_TEST(chain_of_histories)
 }
 END_TEST
 
-/* A middle value and the loss both come from one trace; the gradient flows through both, and stops at the
- * middle value where that is asked for. */
+/* A middle value and the loss both come from one trace; the gradient flows through both, and stops
+ * at the middle value where that is asked for. */
 START_TEST(middle_value_survives_too)
 {
     fill_inputs();
@@ -324,8 +327,10 @@ START_TEST(middle_value_survives_too)
     test_trace_init(trace);
     test_input w = external_w(trace), v = external_v(trace);
     uint32_t h = layer(trace, external_x(trace), w, 2);
-    uint32_t sum = op2(trace, "add", test_value(loss_of(trace, test_value(h), v)), test_value(op1(trace, "sum", test_value(h))));
-    uint32_t gradients = test_grad(trace, test_value(sum), 2, (test_input[]){w, test_value(h)}, 0, 0);
+    uint32_t sum = op2(trace, "add", test_value(loss_of(trace, test_value(h), v)),
+                       test_value(op1(trace, "sum", test_value(h))));
+    uint32_t gradients =
+        test_grad(trace, test_value(sum), 2, (test_input[]){w, test_value(h)}, 0, 0);
     test_survive(trace, gradients);
     test_survive(trace, gradients + 1);
     stage *whole_stage = run_stage(one);

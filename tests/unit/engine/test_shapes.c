@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random records of every op: whatever inference accepts becomes nodes whose symbolic sizes have the inferred
- * values, before and after decomposition; so do gradients. */
+ * Random records of every op: whatever inference accepts becomes nodes whose symbolic sizes have
+ * the inferred values, before and after decomposition; so do gradients. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static int draw_shape(const int64_t common[4], int64_t dims[16])
     return rank;
 }
 
-static test_input draw_input(test_trace *trace, const burn_op_info *info, uint32_t i, const int64_t common[4])
+static test_input draw_input(test_trace *trace, const burn_op_info *info, uint32_t i,
+                             const int64_t common[4])
 {
     static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_I32, BURN_I64, BURN_U8, BURN_BOOL};
     int64_t dims[16];
@@ -54,21 +55,26 @@ static test_input draw_input(test_trace *trace, const burn_op_info *info, uint32
     case BURN_INPUT_VALUE:
         break;
     }
-    if (info->shape_rule == BURN_SHAPE_RULE_LIKE_INPUTS || info->shape_rule == BURN_SHAPE_RULE_SOFT_LOSS)
+    if (info->shape_rule == BURN_SHAPE_RULE_LIKE_INPUTS ||
+        info->shape_rule == BURN_SHAPE_RULE_SOFT_LOSS)
         return test_external(trace, BURN_F32, 2, common, NULL);
     if (draw(8) == 0)
         return draw(2) ? test_float(0.5) : test_int(3);
     return test_external(trace, draw(3) ? BURN_F32 : dtypes[draw(6)], rank, dims, NULL);
 }
 
-static void draw_attrs(test_trace *trace, const burn_op_info *info, test_attrs *attrs, const int64_t common[4])
+static void draw_attrs(test_trace *trace, const burn_op_info *info, test_attrs *attrs,
+                       const int64_t common[4])
 {
     for (uint32_t i = 0; i < info->attr_count; i++) {
         int64_t values[4];
         int count = (int)draw(5);
-        bool steps = strcmp(info->attrs[i].name, "steps") == 0, starts = strcmp(info->attrs[i].name, "starts") == 0;
+        bool steps = strcmp(info->attrs[i].name, "steps") == 0,
+             starts = strcmp(info->attrs[i].name, "starts") == 0;
         for (int j = 0; j < count; j++)
-            values[j] = steps ? 1 + (int64_t)draw(2) : starts ? (int64_t)draw(2) : common[(4 - count + j) % 4];
+            values[j] = steps    ? 1 + (int64_t)draw(2)
+                        : starts ? (int64_t)draw(2)
+                                 : common[(4 - count + j) % 4];
         switch (info->attrs[i].kind) {
         case BURN_ATTR_INT:
             attrs->attrs[i].value = (int64_t)draw(6) - 3;
@@ -114,16 +120,18 @@ static void fit_reshape(test_trace *trace, test_attrs *attrs, const test_input *
     test_set_list(trace, "reshape", attrs, "shape", count, dims);
 }
 
-static void check_sizes(const burn_op_info *info, bd_graph *graph, bd_node node, const burn_tensor_type *type,
-                        const int64_t *ints, const char *when)
+static void check_sizes(const burn_op_info *info, bd_graph *graph, bd_node node,
+                        const burn_tensor_type *type, const int64_t *ints, const char *when)
 {
     const bd_graph_node *at = bd_graph_at(graph, node);
-    ck_assert_msg(at->rank == type->shape.rank && at->dtype == type->dtype, "%s %s: rank %d of %d, dtype %s of %s",
-                  info->name, when, at->rank, type->shape.rank, burn_dtype_name(at->dtype), burn_dtype_name(type->dtype));
+    ck_assert_msg(at->rank == type->shape.rank && at->dtype == type->dtype,
+                  "%s %s: rank %d of %d, dtype %s of %s", info->name, when, at->rank,
+                  type->shape.rank, burn_dtype_name(at->dtype), burn_dtype_name(type->dtype));
     for (int i = 0; i < type->shape.rank; i++)
         ck_assert_msg(ints[bd_graph_dim(graph, node, (uint32_t)i)] == type->shape.dims[i],
                       "%s %s: dim %d is %lld, not %lld", info->name, when, i,
-                      (long long)ints[bd_graph_dim(graph, node, (uint32_t)i)], (long long)type->shape.dims[i]);
+                      (long long)ints[bd_graph_dim(graph, node, (uint32_t)i)],
+                      (long long)type->shape.dims[i]);
 }
 
 static void check_record(const burn_op_info *info, test_trace *trace, uint32_t value)
@@ -151,8 +159,10 @@ static void check_record(const burn_op_info *info, test_trace *trace, uint32_t v
     bd_graph_destroy(graph);
 }
 
-/* Adds the gradients of the sum of a value with respect to all float inputs; UINT32_MAX if there are none. */
-static uint32_t add_gradients(test_trace *trace, const test_input *inputs, int count, uint32_t value)
+/* Adds the gradients of the sum of a value with respect to all float inputs; UINT32_MAX if there
+ * are none. */
+static uint32_t add_gradients(test_trace *trace, const test_input *inputs, int count,
+                              uint32_t value)
 {
     test_input wrt[INPUTS_MAX];
     int wrt_count = 0;
@@ -181,7 +191,8 @@ static void try_records(const burn_op_info *info, bool gradients)
             inputs[count] = info->input_optional >> count & 1 && draw(2)
                                 ? test_absent()
                                 : draw_input(&trace, info, (uint32_t)count, common);
-        for (uint64_t more = info->flags & BURN_OP_VARIADIC ? draw(3) : 0; more > 0; more--, count++)
+        for (uint64_t more = info->flags & BURN_OP_VARIADIC ? draw(3) : 0; more > 0;
+             more--, count++)
             inputs[count] = draw_input(&trace, info, (uint32_t)info->input_count - 1, common);
         test_attrs attrs = test_attrs_of(info->name);
         if (draw(6))
@@ -213,8 +224,8 @@ START_TEST(gradients_fit_their_inputs)
 {
     const burn_op_info *info = burn_op_at(_i);
     state = 770 + (uint64_t)_i;
-    if (!(info->flags & (BURN_OP_CONTROL | BURN_OP_INTERNAL | BURN_OP_NO_GRADIENT)) && info->output_count > 0 &&
-        info->input_count > 0)
+    if (!(info->flags & (BURN_OP_CONTROL | BURN_OP_INTERNAL | BURN_OP_NO_GRADIENT)) &&
+        info->output_count > 0 && info->input_count > 0)
         try_records(info, true);
 }
 END_TEST

@@ -27,7 +27,8 @@ typedef struct bd_engine_options {
 } bd_engine_options;
 
 bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out) BD_MUST_USE;
-void bd_engine_close(bd_engine *engine); /* finishes the running plan, drops the rest */
+/* Finishes the plans that the device has, drops the rest. All buffers of replies must have been released. */
+void bd_engine_close(bd_engine *engine);
 
 /* ---- memory that crosses ---- */
 /* Room for an upload, charged to the session at once; its bytes are written by the loop. NO_MEMORY
@@ -49,7 +50,8 @@ typedef enum bd_request_kind {
     BD_REQUEST_SYNC,            /* all before is done → first error since the last sync */
     BD_REQUEST_PROGRAM_DEFINE,  /* name, payload: records; see engine/program.h */
     BD_REQUEST_PROGRAM_DROP,
-    BD_REQUEST_CANCEL,          /* drops the session's GET or SYNC of number `request` if it still waits */
+    BD_REQUEST_CANCEL,          /* the session's GET or SYNC of number `request`, if it still waits, is answered
+                                   at once with CANCELLED; each of them gets exactly one answer */
 } bd_request_kind;
 
 typedef struct bd_request {

@@ -21,7 +21,8 @@ enum { CONNECT_MS = 5000 };
 static bd_error *failed(const char *url, int number)
 {
     char reason[128];
-    BD_FAIL(UNAVAILABLE, "cannot connect to %s: %s", url, strerror_r(number, reason, sizeof reason));
+    BD_FAIL(UNAVAILABLE, "cannot connect to %s: %s", url,
+            strerror_r(number, reason, sizeof reason));
 }
 
 /* 0, or an errno. The descriptor is closed on failure. */
@@ -31,7 +32,8 @@ static int connect_within(int fd, const struct sockaddr *address, socklen_t size
     fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     int number = connect(fd, address, size) == 0 ? 0 : errno;
     int64_t until_us = bd_now_us() + (int64_t)timeout_ms * 1000;
-    while (number == EINPROGRESS || number == EINTR || (number == EAGAIN && address->sa_family == AF_UNIX)) {
+    while (number == EINPROGRESS || number == EINTR ||
+           (number == EAGAIN && address->sa_family == AF_UNIX)) {
         int64_t left_ms = (until_us - bd_now_us()) / 1000;
         if (left_ms <= 0) {
             number = ETIMEDOUT;
@@ -72,7 +74,8 @@ static int connect_unix(const char *path, int timeout_ms, int *out_fd)
     return number;
 }
 
-static bd_error *connect_tcp(const char *url, const char *host, const char *port, int timeout_ms, int *out_fd)
+static bd_error *connect_tcp(const char *url, const char *host, const char *port, int timeout_ms,
+                             int *out_fd)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_UNSPEC}, *found = NULL;
     int number = getaddrinfo(host, port, &hints, &found);
@@ -151,12 +154,14 @@ static bd_error *connect_url(burn_context *context, const char *url, int timeout
     }
     if (strncmp(url, "private:", 8) == 0)
         return bd_spawn(context);
-    BD_FAIL(UNSUPPORTED, "%s: this library connects to unix:///path, tcp://host:port and private:", url);
+    BD_FAIL(UNSUPPORTED,
+            "%s: this library connects to unix:///path, tcp://host:port and private:", url);
 }
 
 bd_error *bd_connect(burn_context *context)
 {
-    int timeout_ms = context->options.connect_timeout_ms > 0 ? context->options.connect_timeout_ms : CONNECT_MS;
+    int timeout_ms =
+        context->options.connect_timeout_ms > 0 ? context->options.connect_timeout_ms : CONNECT_MS;
     const char *url = context->options.url;
     if (context->options.private_daemon)
         return bd_spawn(context);

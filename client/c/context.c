@@ -15,7 +15,7 @@
 
 enum { CONNECT_MS = 5000, PAGE_BYTES = 4096 };
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* A page that the kernel zeroes in a forked child: no handler, no system call a use. */
 static bd_error *watch_forks(burn_context *context)
@@ -64,7 +64,8 @@ static bd_error *open_context(burn_context *context)
     context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);
-    bd_session_seed(context->session, ((uint64_t)bd_now_us() ^ (uint64_t)getpid() << 40) & INT64_MAX, 0);
+    bd_session_seed(context->session,
+                    ((uint64_t)bd_now_us() ^ (uint64_t)getpid() << 40) & INT64_MAX, 0);
     return bd_wait_open(context, timeout_ms > 0 ? timeout_ms : CONNECT_MS);
 }
 
@@ -75,7 +76,8 @@ burn_status burn_open(const burn_options *options, burn_context **out_context)
     pthread_cond_init(&context->fed, NULL);
     context->fd = -1;
     if (options) {
-        size_t bytes = options->struct_size < sizeof *options ? options->struct_size : sizeof *options;
+        size_t bytes =
+            options->struct_size < sizeof *options ? options->struct_size : sizeof *options;
         memcpy(&context->options, options, bytes);
     }
     pthread_mutex_lock(&context->lock);
@@ -102,7 +104,7 @@ void burn_close(burn_context *context)
         return;
     bool child = bd_forked(context);
     if (!child)
-        pthread_mutex_lock(&context->lock);
+        bd_lock(context);
     context->closed = true;
     if (!child && context->client) {
         bd_client_flush(context->client);
@@ -123,6 +125,12 @@ void burn_close(burn_context *context)
     bd_leave(context);
 }
 
+void bd_lock(burn_context *context)
+{
+    pthread_mutex_lock(&context->lock);
+    context->users++;
+}
+
 static void stay_out(burn_context *context)
 {
     const burn_options *options = &context->options;
@@ -137,8 +145,9 @@ static void stay_out(burn_context *context)
 bd_error *bd_enter(burn_context *context)
 {
     if (bd_forked(context))
-        BD_FAIL(UNAVAILABLE, "this connection was opened by the parent process; open one in the child");
-    pthread_mutex_lock(&context->lock);
+        BD_FAIL(UNAVAILABLE,
+                "this connection was opened by the parent process; open one in the child");
+    bd_lock(context);
     while (context->uploading && !context->closed)
         stay_out(context);
     if (context->closed) {
@@ -151,7 +160,8 @@ bd_error *bd_enter(burn_context *context)
 
 void bd_leave(burn_context *context)
 {
-    bool last = context->orphaned;
+    context->users--;
+    bool last = context->orphaned && context->users == 0;
     pthread_mutex_unlock(&context->lock);
     if (last)
         destroy(context);
@@ -173,7 +183,7 @@ bd_error *bd_after_record(burn_context *context)
     return bd_wait_backlog(context, BD_BACKLOG_BYTES_MAX);
 }
 
-/* ---- the connection as a whole ---------------------------------------------------------------- */
+/* ---- the connection as a whole --------------------------------------------------------------- */
 
 const char *burn_url(const burn_context *context)
 {
@@ -199,7 +209,8 @@ uint64_t burn_session(const burn_context *context)
 
 int burn_alive(const burn_context *context)
 {
-    return !bd_forked(context) && !context->closed && bd_client_get_phase(context->client) == BD_CLIENT_OPEN;
+    return !bd_forked(context) && !context->closed &&
+           bd_client_get_phase(context->client) == BD_CLIENT_OPEN;
 }
 
 burn_status burn_flush(burn_context *context)
@@ -266,7 +277,9 @@ static bd_error *report_type(const char *kind, bd_message_type *out_type)
             *out_type = kinds[i].type;
             return NULL;
         }
-    BD_FAIL(INVALID, "there is no report \"%s\"; there are stats, devices, sessions, kernels and config", kind);
+    BD_FAIL(INVALID,
+            "there is no report \"%s\"; there are stats, devices, sessions, kernels and config",
+            kind);
 }
 
 burn_status burn_report(burn_context *context, const char *kind, char **out_json)
@@ -325,7 +338,8 @@ void burn_seed(burn_context *context, uint64_t seed, uint64_t offset)
     bd_error_free(error);
 }
 
-void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed, uint64_t *out_offset)
+void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed,
+                      uint64_t *out_offset)
 {
     *out_seed = *out_offset = 0;
     bd_error *error = bd_enter(context);

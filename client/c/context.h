@@ -14,20 +14,21 @@
 #include "client/core/tensor.h"
 
 enum {
-    BD_SEND_BATCH_BYTES = 8 * 1024,        /* recorded bytes that are sent without being asked for */
+    BD_SEND_BATCH_BYTES = 8 * 1024, /* recorded bytes that are sent without being asked for */
     BD_BACKLOG_BYTES_MAX = 8 * 1024 * 1024, /* unsent bytes above which recording waits */
-    BD_WAIT_SLICE_MS = 200,                /* how often an interrupt is looked for */
+    BD_WAIT_SLICE_MS = 200,                 /* how often an interrupt is looked for */
 };
 
 struct burn_context {
     pthread_mutex_t lock;
     pthread_cond_t fed; /* the reading thread has read */
     bool reading;
-    bool uploading;     /* by a thread that waits for credit; the others stay out */
+    bool uploading; /* by a thread that waits for credit; the others stay out */
+    uint32_t users; /* threads between bd_lock and bd_leave, those that wait too */
     bool closed;
-    bool orphaned;      /* closed and without tensors: goes with the lock's release */
+    bool orphaned; /* closed and without tensors: goes with its last user */
     int fd;
-    pid_t daemon;       /* the private one, or 0 */
+    pid_t daemon;        /* the private one, or 0 */
     atomic_uchar *alive; /* a page that is zero in a forked child */
     bd_session *session;
     bd_client *client;
@@ -43,6 +44,7 @@ burn_status bd_finish(bd_error *own_error);
 bool bd_grad_mode(void);
 
 /* ---- context.c ---- */
+void bd_lock(burn_context *context); /* not in a forked child */
 /* Takes the lock; UNAVAILABLE in a forked child or after the close. */
 bd_error *bd_enter(burn_context *context) BD_MUST_USE;
 void bd_leave(burn_context *context);
@@ -57,8 +59,8 @@ bd_error *bd_wait(burn_context *context, bd_pending *pending) BD_MUST_USE;
 bd_error *bd_wait_open(burn_context *context, int timeout_ms) BD_MUST_USE;
 bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes) BD_MUST_USE;
 bd_error *bd_send_now(burn_context *context) BD_MUST_USE; /* what the socket takes */
-bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type, const void *bytes,
-                 size_t size_bytes) BD_MUST_USE;
+bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
+                 const void *bytes, size_t size_bytes) BD_MUST_USE;
 
 /* ---- connect.c ---- */
 /* A connected socket for the options' URL, or for the first of the look-up that answers. */

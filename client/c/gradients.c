@@ -11,7 +11,7 @@ struct burn_program {
 
 static const size_t COUNT_MAX = UINT16_MAX;
 
-/* ---- what requires a gradient ----------------------------------------------------------------- */
+/* ---- what requires a gradient ---------------------------------------------------------------- */
 
 burn_status burn_set_requires_grad(burn_tensor *tensor, int flag)
 {
@@ -81,9 +81,10 @@ burn_status burn_set_grad(burn_tensor *tensor, burn_tensor *grad)
     return bd_finish(error);
 }
 
-/* ---- backward --------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
-static bd_error *check_counts(const burn_context *context, burn_tensor *const *tensors, size_t count)
+static bd_error *check_counts(const burn_context *context, burn_tensor *const *tensors,
+                              size_t count)
 {
     if (count > COUNT_MAX)
         BD_FAIL(LIMIT, "%zu tensors; at most %zu", count, COUNT_MAX);
@@ -93,8 +94,9 @@ static bd_error *check_counts(const burn_context *context, burn_tensor *const *t
     return NULL;
 }
 
-static bd_error *check_request(const burn_context *context, burn_tensor *const *roots, burn_tensor *const *seeds,
-                               size_t root_count, burn_tensor *const *inputs, size_t input_count)
+static bd_error *check_request(const burn_context *context, burn_tensor *const *roots,
+                               burn_tensor *const *seeds, size_t root_count,
+                               burn_tensor *const *inputs, size_t input_count)
 {
     BD_TRY(check_counts(context, roots, root_count));
     BD_TRY(check_counts(context, seeds, root_count));
@@ -104,38 +106,39 @@ static bd_error *check_request(const burn_context *context, burn_tensor *const *
     return NULL;
 }
 
-burn_status burn_backward(burn_context *context, burn_tensor *const *roots, burn_tensor *const *seeds, size_t root_count,
-                          burn_tensor *const *inputs, size_t input_count, int flags)
+burn_status burn_backward(burn_context *context, burn_tensor *const *roots,
+                          burn_tensor *const *seeds, size_t root_count, burn_tensor *const *inputs,
+                          size_t input_count, int flags)
 {
     bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
     if (!error)
         error = bd_enter(context);
     if (error)
         return bd_finish(error);
-    error = bd_session_backward(context->session, roots, seeds, (uint32_t)root_count, inputs, (uint32_t)input_count,
-                                flags);
+    error = bd_session_backward(context->session, roots, seeds, (uint32_t)root_count, inputs,
+                                (uint32_t)input_count, flags);
     if (!error)
         error = bd_after_record(context);
     bd_leave(context);
     return bd_finish(error);
 }
 
-burn_status burn_gradients(burn_context *context, burn_tensor *const *roots, burn_tensor *const *seeds,
-                           size_t root_count, burn_tensor *const *inputs, size_t input_count, int flags,
-                           burn_tensor **out_grads)
+burn_status burn_gradients(burn_context *context, burn_tensor *const *roots,
+                           burn_tensor *const *seeds, size_t root_count, burn_tensor *const *inputs,
+                           size_t input_count, int flags, burn_tensor **out_grads)
 {
     bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
     if (!error)
         error = bd_enter(context);
     if (error)
         return bd_finish(error);
-    error = bd_session_grad(context->session, roots, seeds, (uint32_t)root_count, inputs, (uint32_t)input_count, flags,
-                            out_grads);
+    error = bd_session_grad(context->session, roots, seeds, (uint32_t)root_count, inputs,
+                            (uint32_t)input_count, flags, out_grads);
     bd_leave(context);
     return bd_finish(error);
 }
 
-/* ---- programs --------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 burn_status burn_program_begin(burn_context *context, burn_tensor *const *arguments, size_t count,
                                burn_tensor **out_arguments)
@@ -160,8 +163,8 @@ void burn_program_abort(burn_context *context)
     bd_error_free(error);
 }
 
-burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs, size_t count, const char *name,
-                             burn_program **out_program)
+burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs, size_t count,
+                             const char *name, burn_program **out_program)
 {
     bd_error *error = check_counts(context, outputs, count);
     if (!error)
@@ -189,8 +192,8 @@ burn_status burn_program_call(burn_program *program, burn_tensor *const *argumen
     burn_context *context = program->context;
     bd_error *error = check_counts(context, arguments, count);
     if (!error && output_count != bd_program_output_count(program->program))
-        error = BD_ERROR(INVALID, "the program has %u outputs, not %zu", bd_program_output_count(program->program),
-                         output_count);
+        error = BD_ERROR(INVALID, "the program has %u outputs, not %zu",
+                         bd_program_output_count(program->program), output_count);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -209,7 +212,7 @@ void burn_program_destroy(burn_program *program)
     burn_context *context = program->context;
     if (bd_forked(context))
         return;
-    pthread_mutex_lock(&context->lock);
+    bd_lock(context);
     bd_program_destroy(program->program);
     bd_leave(context);
     bd_free(program);

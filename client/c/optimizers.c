@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SGD, Adam and AdamW over lists of parameters: one op a parameter, which the daemon runs as one. */
+ * SGD, Adam and AdamW over lists of parameters: one op a parameter, which the daemon runs as one.
+ */
 #include <string.h>
 
 #include "client/c/context.h"
@@ -24,14 +25,16 @@ struct burn_optimizer {
     parameter *parameters;
 };
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static burn_status create(burn_context *context, burn_tensor *const *parameters, size_t count,
                           burn_optimizer **out_optimizer)
 {
     for (size_t i = 0; i < count; i++)
-        if (!parameters[i] || !burn_is_leaf(parameters[i]) || bd_context_of(parameters[i]) != context)
-            return bd_finish(BD_ERROR(INVALID, "parameter %zu is no leaf tensor of this connection", i));
+        if (!parameters[i] || !burn_is_leaf(parameters[i]) ||
+            bd_context_of(parameters[i]) != context)
+            return bd_finish(
+                BD_ERROR(INVALID, "parameter %zu is no leaf tensor of this connection", i));
     burn_optimizer *optimizer = bd_alloc_zeroed(sizeof *optimizer);
     optimizer->context = context;
     optimizer->count = count;
@@ -49,10 +52,12 @@ burn_status burn_sgd(burn_context *context, burn_tensor *const *parameters, size
 {
     burn_sgd_options chosen = {0};
     if (options)
-        memcpy(&chosen, options, options->struct_size < sizeof chosen ? options->struct_size : sizeof chosen);
+        memcpy(&chosen, options,
+               options->struct_size < sizeof chosen ? options->struct_size : sizeof chosen);
     chosen.lr = chosen.lr > 0 ? chosen.lr : 1e-3;
     if (chosen.nesterov && (chosen.momentum <= 0 || chosen.dampening != 0))
-        return bd_finish(BD_ERROR(INVALID, "Nesterov momentum requires a momentum and zero dampening"));
+        return bd_finish(
+            BD_ERROR(INVALID, "Nesterov momentum requires a momentum and zero dampening"));
     burn_optimizer *optimizer = NULL;
     burn_status status = create(context, parameters, count, &optimizer);
     if (status != BURN_STATUS_OK)
@@ -68,13 +73,15 @@ burn_status burn_adam(burn_context *context, burn_tensor *const *parameters, siz
 {
     burn_adam_options chosen = {0};
     if (options)
-        memcpy(&chosen, options, options->struct_size < sizeof chosen ? options->struct_size : sizeof chosen);
+        memcpy(&chosen, options,
+               options->struct_size < sizeof chosen ? options->struct_size : sizeof chosen);
     chosen.lr = chosen.lr > 0 ? chosen.lr : 1e-3;
     chosen.beta1 = chosen.beta1 > 0 ? chosen.beta1 : 0.9;
     chosen.beta2 = chosen.beta2 > 0 ? chosen.beta2 : 0.999;
     chosen.eps = chosen.eps > 0 ? chosen.eps : 1e-8;
     if (chosen.beta1 >= 1 || chosen.beta2 >= 1)
-        return bd_finish(BD_ERROR(INVALID, "betas must be below 1, they are %g and %g", chosen.beta1, chosen.beta2));
+        return bd_finish(BD_ERROR(INVALID, "betas must be below 1, they are %g and %g",
+                                  chosen.beta1, chosen.beta2));
     burn_optimizer *optimizer = NULL;
     burn_status status = create(context, parameters, count, &optimizer);
     if (status != BURN_STATUS_OK)
@@ -104,7 +111,7 @@ void burn_set_learning_rate(burn_optimizer *optimizer, double lr)
     optimizer->lr = lr;
 }
 
-/* ---- updates ---------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 /* Results become the parameter and its state. */
 static burn_status take(parameter *p, burn_tensor *results[1 + SLOTS], size_t count)
@@ -127,13 +134,21 @@ static burn_status step_sgd(burn_optimizer *o, parameter *p)
     if (with->momentum == 0) {
         burn_input inputs[] = {burn_in(p->tensor), grad, burn_float(o->lr), decay};
         burn_attribute attributes[] = {burn_number(with->maximize != 0)};
-        burn_status status = burn_apply(o->context, BURN_OP_SGD_STEP, inputs, 4, attributes, 1, results, 1);
+        burn_status status =
+            burn_apply(o->context, BURN_OP_SGD_STEP, inputs, 4, attributes, 1, results, 1);
         return status != BURN_STATUS_OK ? status : take(p, results, 1);
     }
-    burn_input inputs[] = {burn_in(p->tensor),         grad,                        burn_in(p->state[0]), burn_float(o->lr),
-                           burn_float(with->momentum), burn_float(with->dampening), decay};
-    burn_attribute attributes[] = {burn_number(with->nesterov != 0), burn_number(with->maximize != 0)};
-    burn_status status = burn_apply(o->context, BURN_OP_SGD_MOMENTUM_STEP, inputs, 7, attributes, 2, results, 2);
+    burn_input inputs[] = {burn_in(p->tensor),
+                           grad,
+                           burn_in(p->state[0]),
+                           burn_float(o->lr),
+                           burn_float(with->momentum),
+                           burn_float(with->dampening),
+                           decay};
+    burn_attribute attributes[] = {burn_number(with->nesterov != 0),
+                                   burn_number(with->maximize != 0)};
+    burn_status status =
+        burn_apply(o->context, BURN_OP_SGD_MOMENTUM_STEP, inputs, 7, attributes, 2, results, 2);
     return status != BURN_STATUS_OK ? status : take(p, results, 2);
 }
 
@@ -146,7 +161,8 @@ static burn_status begin_adam(burn_optimizer *o, parameter *p, int slots)
     for (int k = 0; k < slots; k++) {
         if (p->state[k])
             continue;
-        burn_status status = burn_apply(o->context, BURN_OP_FULL, &zero, 1, attributes, 2, &p->state[k], 1);
+        burn_status status =
+            burn_apply(o->context, BURN_OP_FULL, &zero, 1, attributes, 2, &p->state[k], 1);
         if (status != BURN_STATUS_OK)
             return status;
     }

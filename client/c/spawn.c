@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A private daemon: `burnd --embedded FD` over one half of a socket pair. It ends when the other half
- * is closed, however this process ends. */
+ * A private daemon: `burnd --embedded FD` over one half of a socket pair. It ends when the other
+ * half is closed, however this process ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -76,8 +76,9 @@ static bd_error *find_daemon(char path[PATH_BYTES])
     }
     if (find_in_path(path))
         return NULL;
-    BD_FAIL(UNAVAILABLE, "no daemon answers at the usual places, and there is no burnd to start a private one: "
-                         "set BURN_URL, or BURND to the program, or put burnd beside the library or into PATH");
+    BD_FAIL(UNAVAILABLE,
+            "no daemon answers at the usual places, and there is no burnd to start a private one: "
+            "set BURN_URL, or BURND to the program, or put burnd beside the library or into PATH");
 }
 
 static int spawn(const char *path, int child_fd, pid_t *out_pid)
@@ -90,7 +91,8 @@ static int spawn(const char *path, int child_fd, pid_t *out_pid)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", 0, 0);
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, child_fd, CHILD_FD); /* clears FD_CLOEXEC, also onto itself */
+    posix_spawn_file_actions_adddup2(&actions, child_fd,
+                                     CHILD_FD); /* clears FD_CLOEXEC, also onto itself */
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
@@ -117,7 +119,8 @@ bd_error *bd_spawn(burn_context *context)
     if (number != 0) {
         close(pair[0]);
         context->daemon = 0;
-        BD_FAIL(UNAVAILABLE, "cannot start %s: %s", path, strerror_r(number, reason, sizeof reason));
+        BD_FAIL(UNAVAILABLE, "cannot start %s: %s", path,
+                strerror_r(number, reason, sizeof reason));
     }
     context->fd = pair[0];
     snprintf(context->url, sizeof context->url, "private:");

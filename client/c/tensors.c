@@ -9,9 +9,10 @@
 
 enum { INPUTS_INLINE = 16 };
 
-/* ---- making and reading ----------------------------------------------------------------------- */
+/* ---- making and reading ---------------------------------------------------------------------- */
 
-static bd_error *type_of(int dtype, int rank, const int64_t *dims, burn_tensor_type *out, size_t *out_bytes)
+static bd_error *type_of(int dtype, int rank, const int64_t *dims, burn_tensor_type *out,
+                         size_t *out_bytes)
 {
     if (!burn_dtype_valid(dtype))
         BD_FAIL(INVALID, "there is no dtype number %d", dtype);
@@ -24,20 +25,22 @@ static bd_error *type_of(int dtype, int rank, const int64_t *dims, burn_tensor_t
 }
 
 /* The elements of a small tensor travel within its op record. */
-static bd_error *make_constant(burn_context *context, const burn_tensor_type *type, const void *elements, size_t bytes,
-                               burn_tensor **out_tensor)
+static bd_error *make_constant(burn_context *context, const burn_tensor_type *type,
+                               const void *elements, size_t bytes, burn_tensor **out_tensor)
 {
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {
         {.value = type->dtype},
         {.values = type->shape.dims, .count = (uint32_t)type->shape.rank},
         {.bytes = elements, .count = (uint32_t)bytes}};
-    BD_TRY(bd_session_apply(context->session, burn_op_lookup(BURN_OP_CONSTANT), NULL, 0, attrs, out_tensor, 1));
+    BD_TRY(bd_session_apply(context->session, burn_op_lookup(BURN_OP_CONSTANT), NULL, 0, attrs,
+                            out_tensor, 1));
     return bd_after_record(context);
 }
 
-/* Other threads wait until it is through: an upload's frames come before whatever has a later id. */
-static bd_error *make_upload(burn_context *context, const burn_tensor_type *type, const void *elements, size_t bytes,
-                             burn_tensor **out_tensor)
+/* Other threads wait until it is through: an upload's frames come before whatever has a later id.
+ */
+static bd_error *make_upload(burn_context *context, const burn_tensor_type *type,
+                             const void *elements, size_t bytes, burn_tensor **out_tensor)
 {
     BD_TRY(bd_client_failure(context->client));
     uint64_t id = 0;
@@ -54,8 +57,8 @@ static bd_error *make_upload(burn_context *context, const burn_tensor_type *type
     return error;
 }
 
-burn_status burn_upload(burn_context *context, int dtype, int rank, const int64_t *dims, const void *elements,
-                        burn_tensor **out_tensor)
+burn_status burn_upload(burn_context *context, int dtype, int rank, const int64_t *dims,
+                        const void *elements, burn_tensor **out_tensor)
 {
     burn_tensor_type type;
     size_t bytes = 0;
@@ -64,13 +67,15 @@ burn_status burn_upload(burn_context *context, int dtype, int rank, const int64_
         error = bd_enter(context);
     if (error)
         return bd_finish(error);
-    error = bytes <= BURN_CONSTANT_BYTES_MAX ? make_constant(context, &type, elements, bytes, out_tensor)
-                                             : make_upload(context, &type, elements, bytes, out_tensor);
+    error = bytes <= BURN_CONSTANT_BYTES_MAX
+                ? make_constant(context, &type, elements, bytes, out_tensor)
+                : make_upload(context, &type, elements, bytes, out_tensor);
     bd_leave(context);
     return bd_finish(error);
 }
 
-static bd_error *read_elements(burn_context *context, burn_tensor *tensor, void *elements, size_t size_bytes)
+static bd_error *read_elements(burn_context *context, burn_tensor *tensor, void *elements,
+                               size_t size_bytes)
 {
     size_t bytes = burn_size_bytes(tensor);
     if (size_bytes != bytes)
@@ -96,11 +101,13 @@ burn_status burn_read(burn_tensor *tensor, void *elements, size_t size_bytes)
 static bd_error *read_item(burn_context *context, burn_tensor *tensor, double *out_value)
 {
     if (burn_elements(tensor) != 1)
-        BD_FAIL(INVALID, "a Tensor with %" PRId64 " elements cannot be converted to Scalar", burn_elements(tensor));
+        BD_FAIL(INVALID, "a Tensor with %" PRId64 " elements cannot be converted to Scalar",
+                burn_elements(tensor));
     bd_input_operand input = {.kind = BURN_OPERAND_TENSOR, .tensor = tensor};
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.value = BURN_F64}};
     burn_tensor *wide = NULL;
-    BD_TRY(bd_session_apply(context->session, burn_op_lookup(BURN_OP_CAST), &input, 1, attrs, &wide, 1));
+    BD_TRY(bd_session_apply(context->session, burn_op_lookup(BURN_OP_CAST), &input, 1, attrs, &wide,
+                            1));
     double value = 0;
     bd_error *error = read_elements(context, wide, &value, sizeof value);
     bd_tensor_release(wide);
@@ -120,17 +127,18 @@ burn_status burn_item(burn_tensor *tensor, double *out_value)
     return bd_finish(error);
 }
 
-/* ---- handles ---------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 void burn_retain(burn_tensor *tensor)
 {
     burn_context *context = bd_context_of(tensor);
-    pthread_mutex_lock(&context->lock);
+    bd_lock(context);
     bd_tensor_retain(tensor);
-    pthread_mutex_unlock(&context->lock);
+    bd_leave(context);
 }
 
-/* In a forked child the lock may be held for ever by a thread that is not there: the handle is left. */
+/* In a forked child the lock may be held for ever by a thread that is not there: the handle is
+ * left. */
 void burn_release(burn_tensor *tensor)
 {
     if (!tensor)
@@ -138,7 +146,7 @@ void burn_release(burn_tensor *tensor)
     burn_context *context = bd_context_of(tensor);
     if (bd_forked(context))
         return;
-    pthread_mutex_lock(&context->lock);
+    bd_lock(context);
     bd_tensor_release(tensor);
     bd_leave(context);
 }
@@ -196,7 +204,7 @@ int burn_is_view(const burn_tensor *tensor)
 int burn_is_contiguous(const burn_tensor *tensor)
 {
     burn_context *context = bd_context_of(tensor);
-    pthread_mutex_lock(&context->lock);
+    bd_lock(context);
     bool contiguous = bd_tensor_is_contiguous(tensor);
     bd_leave(context);
     return contiguous;
@@ -225,7 +233,7 @@ void burn_set_user(burn_tensor *tensor, void *user)
     bd_tensor_set_user(tensor, user);
 }
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 static bd_error *operand_of(const burn_input *input, bd_input_operand *out)
 {
@@ -278,9 +286,9 @@ static bd_error *attrs_of(const burn_op_info *info, const burn_attribute *attrib
     return NULL;
 }
 
-static bd_error *apply(burn_context *context, const burn_op_info *info, const burn_input *inputs, size_t input_count,
-                       const burn_attribute *attributes, size_t attribute_count, burn_tensor **out_tensors,
-                       size_t output_count)
+static bd_error *apply(burn_context *context, const burn_op_info *info, const burn_input *inputs,
+                       size_t input_count, const burn_attribute *attributes, size_t attribute_count,
+                       burn_tensor **out_tensors, size_t output_count)
 {
     burn_attr attrs[BURN_OP_ATTRS_MAX];
     bd_input_operand operands_inline[INPUTS_INLINE], *operands = operands_inline;
@@ -290,8 +298,8 @@ static bd_error *apply(burn_context *context, const burn_op_info *info, const bu
     for (size_t i = 0; !error && i < input_count; i++)
         error = operand_of(&inputs[i], &operands[i]);
     if (!error)
-        error = bd_session_apply(context->session, info, operands, (uint32_t)input_count, attrs, out_tensors,
-                                 (uint32_t)output_count);
+        error = bd_session_apply(context->session, info, operands, (uint32_t)input_count, attrs,
+                                 out_tensors, (uint32_t)output_count);
     if (operands != operands_inline)
         bd_free(operands);
     return error ? error : bd_after_record(context);
@@ -300,22 +308,25 @@ static bd_error *apply(burn_context *context, const burn_op_info *info, const bu
 /* Control records have functions of their own. */
 static bool may_apply(const burn_op_info *info)
 {
-    return !(info->flags & (BURN_OP_INTERNAL | BURN_OP_CONTROL)) || info->number == BURN_OP_CONSTANT;
+    return !(info->flags & (BURN_OP_INTERNAL | BURN_OP_CONTROL)) ||
+           info->number == BURN_OP_CONSTANT;
 }
 
 burn_status burn_apply(burn_context *context, int op, const burn_input *inputs, size_t input_count,
-                       const burn_attribute *attributes, size_t attribute_count, burn_tensor **out_tensors,
-                       size_t output_count)
+                       const burn_attribute *attributes, size_t attribute_count,
+                       burn_tensor **out_tensors, size_t output_count)
 {
     const burn_op_info *info = burn_op_lookup(op);
     if (!info || !may_apply(info))
         return bd_finish(BD_ERROR(INVALID, "there is no op number %d", op));
     if (input_count > UINT16_MAX || output_count > UINT16_MAX)
-        return bd_finish(BD_ERROR(LIMIT, "%s: %zu inputs, %zu outputs", info->name, input_count, output_count));
+        return bd_finish(
+            BD_ERROR(LIMIT, "%s: %zu inputs, %zu outputs", info->name, input_count, output_count));
     bd_error *error = bd_enter(context);
     if (error)
         return bd_finish(error);
-    error = apply(context, info, inputs, input_count, attributes, attribute_count, out_tensors, output_count);
+    error = apply(context, info, inputs, input_count, attributes, attribute_count, out_tensors,
+                  output_count);
     bd_leave(context);
     return bd_finish(error);
 }

@@ -16,14 +16,15 @@ enum { DIRECT_BYTES_MIN = 4096 };
 static bd_error *lost(burn_context *context, const char *doing, int number)
 {
     char reason[128];
-    bd_error *error = number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s", context->url, doing,
-                                        strerror_r(number, reason, sizeof reason))
-                             : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection", context->url);
+    bd_error *error =
+        number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s", context->url,
+                          doing, strerror_r(number, reason, sizeof reason))
+               : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection", context->url);
     bd_client_fail(context->client, bd_error_retain(error));
     return error;
 }
 
-/* ---- without waiting -------------------------------------------------------------------------- */
+/* ---- without waiting ------------------------------------------------------------------------- */
 
 bd_error *bd_send_now(burn_context *context)
 {
@@ -49,7 +50,8 @@ static bd_error *receive_now(burn_context *context)
         uint8_t *place = NULL;
         size_t room = bd_client_room(context->client, &place);
         bool direct = room >= DIRECT_BYTES_MIN;
-        ssize_t count = recv(context->fd, direct ? place : scratch, direct ? room : sizeof context->scratch, MSG_DONTWAIT);
+        ssize_t count = recv(context->fd, direct ? place : scratch,
+                             direct ? room : sizeof context->scratch, MSG_DONTWAIT);
         if (count > 0) {
             BD_TRY(direct ? bd_client_filled(context->client, (size_t)count)
                           : bd_client_feed(context->client, scratch, (size_t)count));
@@ -72,7 +74,7 @@ static bd_error *move(burn_context *context)
     return bd_send_now(context); /* what credit has released, and PONGs */
 }
 
-/* ---- one turn of waiting ---------------------------------------------------------------------- */
+/* ---- one turn of waiting --------------------------------------------------------------------- */
 
 static void *wait_begin(const burn_context *context)
 {
@@ -154,7 +156,7 @@ static bd_error *turn(burn_context *context)
     return error;
 }
 
-/* ---- waits ------------------------------------------------------------------------------------ */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 bd_error *bd_wait(burn_context *context, bd_pending *pending)
 {
@@ -182,7 +184,8 @@ bd_error *bd_wait_open(burn_context *context, int timeout_ms)
         BD_TRY(turn(context));
         BD_TRY(bd_client_failure(context->client));
         if (bd_now_us() > until_us)
-            BD_FAIL(DEADLINE, "%s did not answer the handshake within %d ms", context->url, timeout_ms);
+            BD_FAIL(DEADLINE, "%s did not answer the handshake within %d ms", context->url,
+                    timeout_ms);
     }
     return NULL;
 }
@@ -194,11 +197,12 @@ bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes)
     return NULL;
 }
 
-/* ---- uploads ---------------------------------------------------------------------------------- */
+/* ---- uploads --------------------------------------------------------------------------------- */
 
-/* Head and chunk as one, whatever it takes: a frame that has begun must be finished. Interrupts wait. */
-static bd_error *write_frame(burn_context *context, const uint8_t *head, size_t head_bytes, const uint8_t *chunk,
-                             size_t chunk_bytes)
+/* Head and chunk as one, whatever it takes: a frame that has begun must be finished. Interrupts
+ * wait. */
+static bd_error *write_frame(burn_context *context, const uint8_t *head, size_t head_bytes,
+                             const uint8_t *chunk, size_t chunk_bytes)
 {
     struct iovec parts[2] = {{.iov_base = (void *)(uintptr_t)head, .iov_len = head_bytes},
                              {.iov_base = (void *)(uintptr_t)chunk, .iov_len = chunk_bytes}};
@@ -235,7 +239,8 @@ static bd_error *turn_whole(burn_context *context)
     return NULL;
 }
 
-bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type, const void *bytes, size_t size_bytes)
+bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
+                 const void *bytes, size_t size_bytes)
 {
     if (bd_client_put_fits(context->client, size_bytes)) {
         bd_client_put(context->client, id, type, bytes, size_bytes);

@@ -19,7 +19,7 @@ typedef struct request {
     value_list wanted;  /* whose gradients are asked for; borrowed from tensors or visited */
 } request;
 
-/* ---- properties ------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 static bool tracked(const burn_tensor *tensor)
 {
@@ -55,8 +55,10 @@ static bd_error *drop_requirement(burn_tensor *tensor)
     if (!tracked(tensor))
         return NULL;
     if (!(tensor->flags & BD_TENSOR_LEAF))
-        BD_FAIL(INVALID, "you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                         "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+        BD_FAIL(INVALID, "you can only change requires_grad flags of leaf variables. If you want "
+                         "to use a computed "
+                         "variable in a subgraph that doesn't require differentiation use "
+                         "var_no_grad = var.detach().");
     bd_value *value = NULL;
     BD_TRY(bd_tensor_value(tensor, &value));
     if (value->refs == value->handles) { /* no graph leads to it */
@@ -85,7 +87,8 @@ bd_error *bd_tensor_set_requires_grad(burn_tensor *tensor, bool flag)
     if (tracked(tensor))
         return NULL;
     if (!burn_dtype_is_float(value->type.dtype))
-        BD_FAIL(INVALID, "only Tensors of floating point dtype can require gradients, this one is %s",
+        BD_FAIL(INVALID,
+                "only Tensors of floating point dtype can require gradients, this one is %s",
                 burn_dtype_name(value->type.dtype));
     need_accumulator(tensor);
     tensor->flags |= BD_TENSOR_LEAF;
@@ -135,7 +138,7 @@ bd_error *bd_tensor_set_grad(burn_tensor *tensor, burn_tensor *grad)
     return NULL;
 }
 
-/* ---- the walk --------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static bd_error *check_roots(const request *r)
 {
@@ -143,7 +146,8 @@ static bd_error *check_roots(const request *r)
         bd_value *root = NULL;
         BD_TRY(bd_tensor_value(r->roots[i], &root));
         if (!(root->flags & BD_VALUE_TRACKED))
-            BD_FAIL(INVALID, "element %u of tensors does not require grad and does not have a grad_fn", i);
+            BD_FAIL(INVALID,
+                    "element %u of tensors does not require grad and does not have a grad_fn", i);
         burn_tensor *seed = r->seeds ? r->seeds[i] : NULL;
         if (!seed) {
             if (burn_shape_elements(&root->type.shape) != 1)
@@ -154,8 +158,11 @@ static bd_error *check_roots(const request *r)
         BD_TRY(bd_tensor_value(seed, &weight));
         char a[BURN_SHAPE_TEXT_MAX], b[BURN_SHAPE_TEXT_MAX];
         if (!burn_shape_equal(&root->type.shape, &weight->type.shape))
-            BD_FAIL(INVALID, "Mismatch in shape: grad_output[%u] has a shape of %s and output[%u] has a shape of %s.", i,
-                    burn_shape_text(&weight->type.shape, a), i, burn_shape_text(&root->type.shape, b));
+            BD_FAIL(INVALID,
+                    "Mismatch in shape: grad_output[%u] has a shape of %s and output[%u] has a "
+                    "shape of %s.",
+                    i, burn_shape_text(&weight->type.shape, a), i,
+                    burn_shape_text(&root->type.shape, b));
     }
     return NULL;
 }
@@ -180,10 +187,14 @@ static bd_error *walk(request *r)
     for (size_t next = 0; next < r->visited.count; next++) {
         bd_value *value = r->visited.items[next];
         if (value->flags & BD_VALUE_CONSUMED)
-            BD_FAIL(INVALID, "Trying to backward through the graph a second time (or directly access saved tensors after "
-                             "they have already been freed). Saved intermediate values of the graph are freed when you "
-                             "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-                             "through the graph a second time or if you need to access saved tensors after calling "
+            BD_FAIL(INVALID, "Trying to backward through the graph a second time (or directly "
+                             "access saved tensors after "
+                             "they have already been freed). Saved intermediate values of the "
+                             "graph are freed when you "
+                             "call .backward() or autograd.grad(). Specify retain_graph=True if "
+                             "you need to backward "
+                             "through the graph a second time or if you need to access saved "
+                             "tensors after calling "
                              "backward.");
         for (uint32_t i = 0; i < value->parent_count; i++) {
             bd_value *parent = value->parents[i];
@@ -225,7 +236,7 @@ static void consume(request *r)
     }
 }
 
-/* ---- the record ------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 static bd_error *emit_grad(request *r, bd_value **out_values)
 {
@@ -237,7 +248,8 @@ static bd_error *emit_grad(request *r, bd_value **out_values)
         burn_tensor *seed = r->seeds ? r->seeds[i] : NULL;
         inputs[r->root_count + i].kind = BURN_OPERAND_ABSENT;
         if (seed)
-            inputs[r->root_count + i] = (bd_value_operand){.kind = BURN_OPERAND_TENSOR, .value = seed->value};
+            inputs[r->root_count + i] =
+                (bd_value_operand){.kind = BURN_OPERAND_TENSOR, .value = seed->value};
     }
     for (uint32_t i = 0; i < wanted; i++)
         inputs[2 * r->root_count + i] =
@@ -264,7 +276,7 @@ static void end(request *r)
     bd_vec_deinit(&r->wanted);
 }
 
-/* ---- backward --------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 static bd_error *accumulate(burn_tensor *tensor, bd_value *own_gradient, bool create)
 {
@@ -312,13 +324,16 @@ static bd_error *want_inputs(request *r, burn_tensor *const *inputs, uint32_t in
         if (value->mark == r->session->mark)
             *bd_vec_push(&r->wanted) = value;
         else if (!(r->flags & BD_BACKWARD_UNUSED))
-            BD_FAIL(INVALID, "One of the differentiated Tensors appears to not have been used in the graph. Set "
-                             "allow_unused=True if this is the desired behavior.");
+            BD_FAIL(
+                INVALID,
+                "One of the differentiated Tensors appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior.");
     }
     return NULL;
 }
 
-static bd_error *run_backward(request *r, burn_tensor *const *inputs, uint32_t input_count, bd_value **gradients)
+static bd_error *run_backward(request *r, burn_tensor *const *inputs, uint32_t input_count,
+                              bd_value **gradients)
 {
     bool create = r->flags & BD_BACKWARD_CREATE;
     BD_TRY(emit_grad(r, gradients));
@@ -336,10 +351,15 @@ static bd_error *run_backward(request *r, burn_tensor *const *inputs, uint32_t i
     return error;
 }
 
-bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots, burn_tensor *const *seeds,
-                              uint32_t root_count, burn_tensor *const *inputs, uint32_t input_count, int flags)
+bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots,
+                              burn_tensor *const *seeds, uint32_t root_count,
+                              burn_tensor *const *inputs, uint32_t input_count, int flags)
 {
-    request r = {.session = session, .roots = roots, .seeds = seeds, .root_count = root_count, .flags = flags};
+    request r = {.session = session,
+                 .roots = roots,
+                 .seeds = seeds,
+                 .root_count = root_count,
+                 .flags = flags};
     bd_error *error = check_roots(&r);
     if (!error && inputs) {
         r.flags |= BD_BACKWARD_UNUSED;
@@ -360,10 +380,14 @@ bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots, bu
 }
 
 bd_error *bd_session_grad(bd_session *session, burn_tensor *const *roots, burn_tensor *const *seeds,
-                          uint32_t root_count, burn_tensor *const *inputs, uint32_t input_count, int flags,
-                          burn_tensor **out_grads)
+                          uint32_t root_count, burn_tensor *const *inputs, uint32_t input_count,
+                          int flags, burn_tensor **out_grads)
 {
-    request r = {.session = session, .roots = roots, .seeds = seeds, .root_count = root_count, .flags = flags};
+    request r = {.session = session,
+                 .roots = roots,
+                 .seeds = seeds,
+                 .root_count = root_count,
+                 .flags = flags};
     bd_error *error = check_roots(&r);
     if (!error)
         error = want_inputs(&r, inputs, input_count);

@@ -67,12 +67,12 @@ typedef struct bd_pending {
     struct bd_pending *next;
     uint64_t request;
     bool done;
-    bd_error *error;       /* owned by the caller when done */
-    uint8_t *place;        /* GET: where the bytes go */
+    bd_error *error; /* owned by the caller when done */
+    uint8_t *place;  /* GET: where the bytes go */
     size_t place_bytes;
     size_t received_bytes;
-    char *report;          /* REPORT: JSON text, bd_free */
-    int64_t token;         /* PING */
+    char *report;  /* REPORT: JSON text, bd_free */
+    int64_t token; /* PING */
 } bd_pending;
 
 void bd_client_get(bd_client *client, uint64_t id, uint8_t *place, size_t place_bytes,

@@ -17,11 +17,11 @@ struct bd_client {
     bd_error *failure;
     bd_client_facts facts;
 
-    bd_fifo control;          /* control frames, sent between others */
-    bd_fifo queue;            /* frames that spend credit */
-    size_t released_bytes;    /* of the queue: paid for, may be sent */
-    size_t frame_left_bytes;  /* of the frame whose sending has begun */
-    bool output_is_control;   /* what the last bd_client_output gave */
+    bd_fifo control;         /* control frames, sent between others */
+    bd_fifo queue;           /* frames that spend credit */
+    size_t released_bytes;   /* of the queue: paid for, may be sent */
+    size_t frame_left_bytes; /* of the frame whose sending has begun */
+    bool output_is_control;  /* what the last bd_client_output gave */
     uint64_t credit_bytes;
     uint64_t bytes_sent;
 
@@ -34,9 +34,9 @@ struct bd_client {
     uint8_t preface[BURN_PREFACE_BYTES];
     size_t preface_bytes;
     bd_frame_parser parser;
-    bd_message message;        /* of the frame whose payload is being read */
-    bd_pending *target;        /* who gets that payload */
-    bd_pending *pending;       /* requests in order */
+    bd_message message;  /* of the frame whose payload is being read */
+    bd_pending *target;  /* who gets that payload */
+    bd_pending *pending; /* requests in order */
     uint64_t next_request;
 };
 

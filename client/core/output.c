@@ -17,7 +17,7 @@ static uint64_t frame_at(const uint8_t *bytes)
     return bd_frame_bytes(&frame);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 size_t bd_client_output(bd_client *client, const uint8_t **out_bytes)
 {
@@ -86,8 +86,7 @@ void bd_client_send_control(bd_client *client, const bd_message *message)
 static void enqueue(bd_client *client, const bd_message *message, const void *payload,
                     size_t payload_bytes)
 {
-    uint8_t *room =
-        bd_fifo_reserve(&client->queue, BD_MESSAGE_FRAME_BYTES_MAX + payload_bytes);
+    uint8_t *room = bd_fifo_reserve(&client->queue, BD_MESSAGE_FRAME_BYTES_MAX + payload_bytes);
     size_t head_bytes = bd_message_encode(message, payload_bytes, room, BD_MESSAGE_FRAME_BYTES_MAX);
     BD_ASSERT(head_bytes <= BD_MESSAGE_FRAME_BYTES_MAX);
     if (payload_bytes > 0)
@@ -96,7 +95,7 @@ static void enqueue(bd_client *client, const bd_message *message, const void *pa
     bd_client_release_credit(client);
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 size_t bd_client_batched(const bd_client *client)
 {
@@ -152,8 +151,8 @@ static void append_frees(bd_client *client)
         uint32_t count = left < BD_FREE_BATCH_COUNT ? (uint32_t)left : BD_FREE_BATCH_COUNT;
         for (uint32_t i = 0; i < count; i++)
             inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = ids[i]};
-        burn_op_record record = {.info = burn_op_lookup(BURN_OP_FREE), .input_count = count,
-                                 .inputs = inputs};
+        burn_op_record record = {
+            .info = burn_op_lookup(BURN_OP_FREE), .input_count = count, .inputs = inputs};
         append(client, &record);
         ids += count;
         left -= count;
@@ -199,7 +198,7 @@ uint64_t bd_client_op_count(const bd_client *client)
     return client->op_count;
 }
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Begins the request; false if the connection has failed already and the request with it. */
 static bool begin(bd_client *client, bd_pending *pending)
@@ -300,7 +299,7 @@ void bd_client_forget(bd_client *client, bd_pending *pending)
     }
 }
 
-/* ---- uploads ---------------------------------------------------------------------------------- */
+/* ---- uploads --------------------------------------------------------------------------------- */
 
 static bd_message put_message(uint64_t id, const burn_tensor_type *type, uint64_t offset)
 {

@@ -74,7 +74,7 @@ static bd_value *placeholder(bd_recording *recording, const burn_tensor_type *ty
     return value;
 }
 
-/* ---- recording -------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 bd_error *bd_recording_begin(bd_session *session, burn_tensor *const *arguments, uint32_t count,
                              burn_tensor **out_arguments)
@@ -89,7 +89,8 @@ bd_error *bd_recording_begin(bd_session *session, burn_tensor *const *arguments,
     bd_arena_init(&recording->arena);
     for (uint32_t i = 0; i < count; i++) {
         recording->argument_types[i] = *bd_tensor_type(arguments[i]);
-        out_arguments[i] = bd_tensor_create(session, placeholder(recording, &recording->argument_types[i]));
+        out_arguments[i] =
+            bd_tensor_create(session, placeholder(recording, &recording->argument_types[i]));
     }
     session->recording = recording;
     return NULL;
@@ -129,7 +130,8 @@ static void make_random(bd_recording *recording, burn_op_record *record)
 bd_error *bd_recording_append(bd_recording *recording, burn_op_record *record)
 {
     burn_op_record copy = *record;
-    copy.inputs = bd_arena_copy(&recording->arena, record->inputs, record->input_count * sizeof *record->inputs);
+    copy.inputs = bd_arena_copy(&recording->arena, record->inputs,
+                                record->input_count * sizeof *record->inputs);
     for (int i = 0; i < record->info->attr_count; i++)
         copy.attrs[i] = copy_attr(&recording->arena, &record->info->attrs[i], &record->attrs[i]);
     if (record->info->flags & BURN_OP_RANDOM)
@@ -220,7 +222,7 @@ void bd_recording_abort(bd_session *session)
         destroy(session->recording);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* One record a program output, so that each is there once, and in order. */
 static bd_error *yield(bd_program *program, bd_session *session, bd_value *value)
@@ -234,13 +236,14 @@ static bd_error *yield(bd_program *program, bd_session *session, bd_value *value
 
 static bd_error *add_effect(bd_program *program, burn_tensor *tensor, bool is_grad, bd_value *value)
 {
-    *bd_vec_push(&program->effects) = (effect){.tensor = tensor, .is_grad = is_grad, .clears = !value};
+    *bd_vec_push(&program->effects) =
+        (effect){.tensor = tensor, .is_grad = is_grad, .clears = !value};
     bd_tensor_retain(tensor);
     return value ? yield(program, tensor->session, value) : NULL;
 }
 
-static bd_error *yield_all(bd_program *program, bd_recording *recording, burn_tensor *const *outputs,
-                           uint32_t count)
+static bd_error *yield_all(bd_program *program, bd_recording *recording,
+                           burn_tensor *const *outputs, uint32_t count)
 {
     bd_session *session = recording->session;
     for (uint32_t i = 0; i < count; i++) {
@@ -263,7 +266,8 @@ static bd_error *yield_all(bd_program *program, bd_recording *recording, burn_te
     }
     for (size_t i = 0; i < recording->adopted.count; i++) {
         const adopted *entry = &recording->adopted.items[i];
-        *bd_vec_push(&program->captures) = (capture){.tensor = entry->tensor, .id = entry->placeholder};
+        *bd_vec_push(&program->captures) =
+            (capture){.tensor = entry->tensor, .id = entry->placeholder};
         bd_tensor_retain(entry->tensor);
     }
     return NULL;
@@ -283,9 +287,10 @@ static bd_error *free_others(bd_recording *recording, size_t outputs)
         inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = OUTPUT_TAG + i + 1};
     for (uint64_t i = 0; i < count; i += BD_FREE_BATCH_COUNT) {
         uint64_t left = count - i;
-        burn_op_record record = {.info = burn_op_lookup(BURN_OP_FREE),
-                                 .input_count = (uint32_t)(left < BD_FREE_BATCH_COUNT ? left : BD_FREE_BATCH_COUNT),
-                                 .inputs = inputs + i};
+        burn_op_record record = {
+            .info = burn_op_lookup(BURN_OP_FREE),
+            .input_count = (uint32_t)(left < BD_FREE_BATCH_COUNT ? left : BD_FREE_BATCH_COUNT),
+            .inputs = inputs + i};
         BD_TRY(bd_recording_append(recording, &record));
     }
     return NULL;
@@ -312,15 +317,16 @@ static bd_error *encode(bd_recording *recording, uint8_t **out_bytes, size_t *ou
     }
     if (used > BURN_BATCH_BYTES_MAX) {
         bd_free(bytes);
-        BD_FAIL(LIMIT, "the program's records take %zu bytes, at most %d are allowed", used, BURN_BATCH_BYTES_MAX);
+        BD_FAIL(LIMIT, "the program's records take %zu bytes, at most %d are allowed", used,
+                BURN_BATCH_BYTES_MAX);
     }
     *out_bytes = bytes;
     *out_size = used;
     return NULL;
 }
 
-bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uint32_t count, const char *name,
-                           bd_pending *pending, bd_program **out_program)
+bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uint32_t count,
+                           const char *name, bd_pending *pending, bd_program **out_program)
 {
     bd_recording *recording = session->recording;
     if (!recording)
@@ -355,7 +361,7 @@ bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uin
     return NULL;
 }
 
-/* ---- programs --------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 uint32_t bd_program_output_count(const bd_program *program)
 {
@@ -378,16 +384,19 @@ void bd_program_destroy(bd_program *program)
     bd_free(program);
 }
 
-static bd_error *check_arguments(const bd_program *program, burn_tensor *const *arguments, uint32_t count)
+static bd_error *check_arguments(const bd_program *program, burn_tensor *const *arguments,
+                                 uint32_t count)
 {
     char a[BURN_SHAPE_TEXT_MAX], b[BURN_SHAPE_TEXT_MAX];
     if (count != program->argument_count)
         BD_FAIL(INVALID, "the program takes %u arguments, got %u", program->argument_count, count);
     for (uint32_t i = 0; i < count; i++) {
-        const burn_tensor_type *want = &program->argument_types[i], *got = bd_tensor_type(arguments[i]);
+        const burn_tensor_type *want = &program->argument_types[i],
+                               *got = bd_tensor_type(arguments[i]);
         if (want->dtype != got->dtype || !burn_shape_equal(&want->shape, &got->shape))
-            BD_FAIL(INVALID, "argument %u of the program is %s%s, got %s%s", i, burn_dtype_name(want->dtype),
-                    burn_shape_text(&want->shape, a), burn_dtype_name(got->dtype), burn_shape_text(&got->shape, b));
+            BD_FAIL(INVALID, "argument %u of the program is %s%s, got %s%s", i,
+                    burn_dtype_name(want->dtype), burn_shape_text(&want->shape, a),
+                    burn_dtype_name(got->dtype), burn_shape_text(&got->shape, b));
     }
     return NULL;
 }
@@ -430,7 +439,8 @@ static void apply_effects(bd_program *program, bd_value *const *values)
     }
 }
 
-static bd_error *gather_inputs(bd_program *program, burn_tensor *const *arguments, bd_value_operand *inputs)
+static bd_error *gather_inputs(bd_program *program, burn_tensor *const *arguments,
+                               bd_value_operand *inputs)
 {
     bd_session *session = program->session;
     for (uint32_t i = 0; i < program->argument_count; i++) {
@@ -463,7 +473,8 @@ bd_error *bd_program_call(bd_program *program, burn_tensor *const *arguments, ui
     bd_value_operand *inputs = bd_alloc_zeroed((program->input_count + 1) * sizeof *inputs);
     bd_value **values = bd_alloc_zeroed((output_count + 1) * sizeof(bd_value *));
     bd_error *error = gather_inputs(program, arguments, inputs);
-    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.value = (int64_t)program->number}, {.value = output_count}};
+    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.value = (int64_t)program->number},
+                                          {.value = output_count}};
     bd_emission emission = {.info = burn_op_lookup(BURN_OP_CALL),
                             .inputs = inputs,
                             .input_count = program->input_count,

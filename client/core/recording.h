@@ -4,10 +4,9 @@
  * that are used become inputs of the program; those that are changed (assigned, given a gradient)
  * become outputs, which every call assigns to them again. Afterwards all tensors show what they
  * showed before: recording runs nothing.
- * The program's own numbering: inputs 1 … n, then the outputs of its records, of which all are freed
- * by its last record but the program's outputs. Seed and offsets of random ops are inputs, so that each
- * call draws other numbers.
- * Owned by the session's thread. */
+ * The program's own numbering: inputs 1 … n, then the outputs of its records, of which all are
+ * freed by its last record but the program's outputs. Seed and offsets of random ops are inputs, so
+ * that each call draws other numbers. Owned by the session's thread. */
 #pragma once
 
 #include "client/core/tensor.h"
@@ -21,7 +20,8 @@ bd_error *bd_recording_begin(bd_session *session, burn_tensor *const *arguments,
 void bd_recording_abort(bd_session *session);
 /* Registers the program; `pending` ends when the daemon has it. */
 bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uint32_t count,
-                           const char *name, bd_pending *pending, bd_program **out_program) BD_MUST_USE;
+                           const char *name, bd_pending *pending,
+                           bd_program **out_program) BD_MUST_USE;
 
 uint32_t bd_program_output_count(const bd_program *program);
 bd_error *bd_program_call(bd_program *program, burn_tensor *const *arguments, uint32_t count,

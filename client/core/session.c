@@ -19,7 +19,8 @@ bd_client *bd_client_create(const char *library, const char *device)
     client->next_id = client->next_request = 1;
     bd_frame_parser_init(&client->parser, BURN_MESSAGE_BYTES_MAX, BURN_REPORT_BYTES_MAX);
     uint8_t *room = bd_fifo_reserve(&client->control, BURN_PREFACE_BYTES);
-    bd_preface preface = {.version_min = BURN_PROTOCOL_VERSION, .version_max = BURN_PROTOCOL_VERSION};
+    bd_preface preface = {.version_min = BURN_PROTOCOL_VERSION,
+                          .version_max = BURN_PROTOCOL_VERSION};
     bd_preface_encode(&preface, room);
     bd_fifo_commit(&client->control, BURN_PREFACE_BYTES);
     bd_message hello = {.type = BD_MESSAGE_HELLO,
@@ -88,7 +89,7 @@ void bd_client_fail(bd_client *client, bd_error *own_error)
     bd_vec_clear(&client->frees);
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static bd_pending *find(bd_client *client, uint64_t request)
 {
@@ -146,7 +147,8 @@ static bd_error *begin_data(bd_client *client, const struct bd_message_data *dat
         return NULL;
     if (data->total != pending->place_bytes || data->offset != pending->received_bytes ||
         bytes > pending->place_bytes - pending->received_bytes)
-        BD_FAIL(PROTOCOL, "the answer to request %" PRIu64 " has other bounds than the tensor", data->request);
+        BD_FAIL(PROTOCOL, "the answer to request %" PRIu64 " has other bounds than the tensor",
+                data->request);
     if (pending->place)
         bd_frame_parser_set_payload(&client->parser, pending->place + data->offset);
     return NULL;
@@ -225,7 +227,8 @@ static bd_error *end_message(bd_client *client)
         bd_client_release_credit(client);
         break;
     case BD_MESSAGE_ERROR: {
-        bd_error *error = remote_error(message->error.code, message->error.text, message->error.op_index);
+        bd_error *error =
+            remote_error(message->error.code, message->error.text, message->error.op_index);
         if (message->error.request == 0)
             return error;
         end_request(client, message->error.request, error);
@@ -246,7 +249,8 @@ static bd_error *end_message(bd_client *client)
         end_request(client, message->synced.request,
                     message->synced.code == BD_CODE_OK
                         ? NULL
-                        : remote_error(message->synced.code, message->synced.text, message->synced.op_index));
+                        : remote_error(message->synced.code, message->synced.text,
+                                       message->synced.op_index));
         break;
     case BD_MESSAGE_REPORT:
         if (client->target)
@@ -258,7 +262,7 @@ static bd_error *end_message(bd_client *client)
     return NULL;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static bd_error *take_preface(bd_client *client)
 {

@@ -34,7 +34,8 @@ static bool regroup(layout *at, const burn_shape *shape)
     int64_t base = at->shape.rank > 0 ? at->strides[at->shape.rank - 1] : 1;
     for (int32_t in = at->shape.rank - 1; in >= 0; in--) {
         in_count *= at->shape.dims[in];
-        bool ends = in == 0 || (at->shape.dims[in - 1] != 1 && at->strides[in - 1] != in_count * base);
+        bool ends =
+            in == 0 || (at->shape.dims[in - 1] != 1 && at->strides[in - 1] != in_count * base);
         if (!ends)
             continue;
         while (out >= 0 && (out_count < in_count || shape->dims[out] == 1)) {
@@ -121,7 +122,8 @@ static layout layout_of(const burn_tensor *tensor)
     const bd_view *view = tensor->view;
     for (; view && count < PATH_MAX_STEPS; view = view->previous)
         path[count++] = view;
-    layout at = {.shape = view || count == 0 ? tensor->value->type.shape : tensor->storage->value->type.shape};
+    layout at = {.shape = view || count == 0 ? tensor->value->type.shape
+                                             : tensor->storage->value->type.shape};
     row_major(&at);
     if (view)
         return at;

@@ -10,7 +10,7 @@
 
 enum { OPERANDS_INLINE = 16, OUTPUTS_INLINE = 4 };
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 burn_tensor *bd_tensor_create(bd_session *session, bd_value *own_value)
 {
@@ -87,8 +87,8 @@ bd_error *bd_tensor_id(burn_tensor *tensor, uint64_t *out_id)
     return NULL;
 }
 
-bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type, burn_tensor **out_tensor,
-                            uint64_t *out_id)
+bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type,
+                            burn_tensor **out_tensor, uint64_t *out_id)
 {
     BD_TRY(bd_client_failure(session->client));
     bd_value *value = bd_value_create(session);
@@ -98,7 +98,7 @@ bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type, b
     return NULL;
 }
 
-/* ---- what a tensor shows ---------------------------------------------------------------------- */
+/* ---- what a tensor shows --------------------------------------------------------------------- */
 
 void bd_tensor_show(burn_tensor *tensor, bd_value *own_value)
 {
@@ -145,7 +145,7 @@ bd_error *bd_tensor_refresh(burn_tensor *tensor)
     return bd_tensor_value(tensor, &value);
 }
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 static bd_error *operands_of(bd_session *session, const bd_input_operand *inputs, uint32_t count,
                              bd_value_operand *operands)
@@ -163,26 +163,30 @@ static bd_error *operands_of(bd_session *session, const bd_input_operand *inputs
     return NULL;
 }
 
-static burn_tensor *wrap(bd_session *session, const burn_op_info *info, const bd_input_operand *inputs,
-                         const burn_attr *attrs, bd_value *own_value)
+static burn_tensor *wrap(bd_session *session, const burn_op_info *info,
+                         const bd_input_operand *inputs, const burn_attr *attrs,
+                         bd_value *own_value)
 {
     burn_tensor *tensor = bd_tensor_create(session, own_value);
-    if (!(info->flags & BURN_OP_VIEW) || !bd_view_shares(info) || inputs[0].kind != BURN_OPERAND_TENSOR)
+    if (!(info->flags & BURN_OP_VIEW) || !bd_view_shares(info) ||
+        inputs[0].kind != BURN_OPERAND_TENSOR)
         return tensor;
     burn_tensor *input = inputs[0].tensor;
     if (info->number == BURN_OP_RESHAPE && !bd_tensor_can_view(input, &attrs[0]))
         return tensor;
     bd_storage *storage = bd_storage_of(input);
-    bd_storage_join(storage, tensor, bd_view_create(input->view, info, attrs, session->grad_enabled));
+    bd_storage_join(storage, tensor,
+                    bd_view_create(input->view, info, attrs, session->grad_enabled));
     return tensor;
 }
 
-bd_error *bd_session_apply(bd_session *session, const burn_op_info *info, const bd_input_operand *inputs,
-                           uint32_t input_count, const burn_attr *attrs, burn_tensor **out_tensors,
-                           uint32_t output_count)
+bd_error *bd_session_apply(bd_session *session, const burn_op_info *info,
+                           const bd_input_operand *inputs, uint32_t input_count,
+                           const burn_attr *attrs, burn_tensor **out_tensors, uint32_t output_count)
 {
     bool variadic = info->flags & BURN_OP_VARIADIC;
-    uint32_t operand_count = !variadic && input_count < info->input_count ? info->input_count : input_count;
+    uint32_t operand_count =
+        !variadic && input_count < info->input_count ? info->input_count : input_count;
     bd_value_operand operands_inline[OPERANDS_INLINE], *operands = operands_inline;
     bd_value *values_inline[OUTPUTS_INLINE], **values = values_inline;
     if (operand_count > OPERANDS_INLINE)
@@ -209,7 +213,7 @@ bd_error *bd_session_apply(bd_session *session, const burn_op_info *info, const 
     return error;
 }
 
-/* ---- sharing ---------------------------------------------------------------------------------- */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
 bd_error *bd_tensor_detach(burn_tensor *tensor, burn_tensor **out_tensor)
 {
@@ -241,27 +245,33 @@ bd_error *bd_tensor_alias(burn_tensor *tensor, burn_tensor **out_tensor)
     return NULL;
 }
 
-/* ---- assignment ------------------------------------------------------------------------------- */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
 static bd_error *check_write(const burn_tensor *target)
 {
     bool grad = target->session->grad_enabled;
     if (grad && target->flags & BD_TENSOR_LEAF)
-        BD_FAIL(INVALID, "a leaf Variable that requires grad is being used in an in-place operation.");
+        BD_FAIL(INVALID,
+                "a leaf Variable that requires grad is being used in an in-place operation.");
     if (grad && bd_view_of_leaf(target))
-        BD_FAIL(INVALID, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+        BD_FAIL(
+            INVALID,
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     if (target->view && bd_view_overlaps(target))
-        BD_FAIL(INVALID, "unsupported operation: more than one element of the written-to tensor refers to a "
-                         "single memory location. Please clone() the tensor before performing the operation.");
+        BD_FAIL(
+            INVALID,
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation.");
     return NULL;
 }
 
 static bd_error *check_cast(burn_dtype from, burn_dtype to)
 {
-    bool lossy = burn_dtype_is_float(from) ? !burn_dtype_is_float(to) : from != BURN_BOOL && to == BURN_BOOL;
+    bool lossy =
+        burn_dtype_is_float(from) ? !burn_dtype_is_float(to) : from != BURN_BOOL && to == BURN_BOOL;
     if (lossy)
-        BD_FAIL(INVALID, "result type %s can't be cast to the desired output type %s", burn_dtype_name(from),
-                burn_dtype_name(to));
+        BD_FAIL(INVALID, "result type %s can't be cast to the desired output type %s",
+                burn_dtype_name(from), burn_dtype_name(to));
     return NULL;
 }
 
@@ -270,8 +280,8 @@ static burn_dtype scalar_dtype(burn_operand_kind kind)
     return kind == BURN_OPERAND_BOOL ? BURN_BOOL : kind == BURN_OPERAND_INT ? BURN_I64 : BURN_F32;
 }
 
-static bd_error *fill(bd_session *session, const burn_tensor_type *type, const bd_input_operand *source,
-                      bd_value **out_value)
+static bd_error *fill(bd_session *session, const burn_tensor_type *type,
+                      const bd_input_operand *source, bd_value **out_value)
 {
     bd_value_operand input = {.kind = source->kind, .i = source->i};
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {
@@ -410,7 +420,8 @@ bd_error *bd_tensor_assign(burn_tensor *target, const bd_input_operand *source, 
     if (tensor)
         BD_TRY(bd_tensor_value(source->tensor, &value));
     if (!(flags & BD_ASSIGN_CAST))
-        BD_TRY(check_cast(tensor ? value->type.dtype : scalar_dtype(source->kind), shown->type.dtype));
+        BD_TRY(
+            check_cast(tensor ? value->type.dtype : scalar_dtype(source->kind), shown->type.dtype));
     if (tensor) {
         BD_TRY(check_shapes(&shown->type.shape, &value->type.shape));
         BD_TRY(conform(session, &shown->type, value, &value));

@@ -33,9 +33,10 @@ void bd_session_mark(bd_session *session);
 
 /* Random ops take a seed and an offset; the session counts how many numbers were used. */
 void bd_session_seed(bd_session *session, uint64_t seed, uint64_t offset);
-void bd_session_next_random(bd_session *session, uint64_t count, uint64_t *out_seed, uint64_t *out_offset);
+void bd_session_next_random(bd_session *session, uint64_t count, uint64_t *out_seed,
+                            uint64_t *out_offset);
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 typedef struct bd_input_operand {
     burn_operand_kind kind;
@@ -46,19 +47,19 @@ typedef struct bd_input_operand {
     };
 } bd_input_operand;
 
-/* Checks, records, and gives new tensors, each with one reference. Optional inputs at the end may be
- * left out; attrs holds all of the op's attributes, or is NULL for the defaults. reshape, permute,
- * expand, slice and detach give a tensor that shares its input's storage. Errors: INVALID, LIMIT, UNSUPPORTED at once; those of the
- * daemon surface at a read or sync. */
+/* Checks, records, and gives new tensors, each with one reference. Optional inputs at the end may
+ * be left out; attrs holds all of the op's attributes, or is NULL for the defaults. reshape,
+ * permute, expand, slice and detach give a tensor that shares its input's storage. Errors: INVALID,
+ * LIMIT, UNSUPPORTED at once; those of the daemon surface at a read or sync. */
 bd_error *bd_session_apply(bd_session *session, const burn_op_info *info,
                            const bd_input_operand *inputs, uint32_t input_count,
                            const burn_attr *attrs, burn_tensor **out_tensors,
                            uint32_t output_count) BD_MUST_USE;
 /* A tensor for an upload that the caller carries out under the id. */
-bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type, burn_tensor **out_tensor,
-                            uint64_t *out_id) BD_MUST_USE;
+bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type,
+                            burn_tensor **out_tensor, uint64_t *out_id) BD_MUST_USE;
 
-/* ---- handles ---------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 void bd_tensor_retain(burn_tensor *tensor);
 void bd_tensor_release(burn_tensor *tensor);
@@ -81,13 +82,14 @@ enum {
     BD_ASSIGN_REPLACE = 2, /* as `x.data = y`: own shape and dtype, no history */
 };
 /* target takes the source's elements: the one way to change a tensor. */
-bd_error *bd_tensor_assign(burn_tensor *target, const bd_input_operand *source, int flags) BD_MUST_USE;
+bd_error *bd_tensor_assign(burn_tensor *target, const bd_input_operand *source,
+                           int flags) BD_MUST_USE;
 /* Same elements, same storage, no history. */
 bd_error *bd_tensor_detach(burn_tensor *tensor, burn_tensor **out_tensor) BD_MUST_USE;
 /* Another handle on the same value and storage. */
 bd_error *bd_tensor_alias(burn_tensor *tensor, burn_tensor **out_tensor) BD_MUST_USE;
 
-/* ---- gradients -------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 bool bd_tensor_requires_grad(const burn_tensor *tensor);
 bool bd_tensor_is_leaf(const burn_tensor *tensor);
@@ -103,7 +105,8 @@ enum { BD_BACKWARD_RETAIN = 1, BD_BACKWARD_CREATE = 2, BD_BACKWARD_UNUSED = 4 };
  * gradients are added to what they have. */
 bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots,
                               burn_tensor *const *seeds, uint32_t root_count,
-                              burn_tensor *const *inputs, uint32_t input_count, int flags) BD_MUST_USE;
+                              burn_tensor *const *inputs, uint32_t input_count,
+                              int flags) BD_MUST_USE;
 /* out_grads[i] is NULL for an input that was not reached (with BD_BACKWARD_UNUSED). */
 bd_error *bd_session_grad(bd_session *session, burn_tensor *const *roots, burn_tensor *const *seeds,
                           uint32_t root_count, burn_tensor *const *inputs, uint32_t input_count,

@@ -17,24 +17,24 @@ struct bd_session {
     uint64_t mark;                      /* of the last walk over values */
     bd_value *spare_values;
     burn_tensor *spare_tensors;
-    bd_recording *recording;            /* a program that is being recorded, or NULL */
+    bd_recording *recording; /* a program that is being recorded, or NULL */
     uint64_t next_program;
     uint64_t seed, random_offset;
 };
 
-/* Where the gradient of a leaf, or of a tensor that retains its own, is accumulated. It outlives the
- * tensor while values point to it. */
+/* Where the gradient of a leaf, or of a tensor that retains its own, is accumulated. It outlives
+ * the tensor while values point to it. */
 typedef struct bd_accumulator {
     uint32_t refs;
     burn_tensor *tensor; /* NULL when that is gone */
 } bd_accumulator;
 
 enum {
-    BD_VALUE_TRACKED = 1,  /* requires a gradient */
-    BD_VALUE_LEAF = 2,     /* a tracked value without parents */
-    BD_VALUE_CONSUMED = 4, /* its history was given up by backward */
-    BD_VALUE_GONE = 8,     /* the daemon was told that no handle is left */
-    BD_VALUE_RECORDED = 16,  /* lives in a program that is being recorded */
+    BD_VALUE_TRACKED = 1,   /* requires a gradient */
+    BD_VALUE_LEAF = 2,      /* a tracked value without parents */
+    BD_VALUE_CONSUMED = 4,  /* its history was given up by backward */
+    BD_VALUE_GONE = 8,      /* the daemon was told that no handle is left */
+    BD_VALUE_RECORDED = 16, /* lives in a program that is being recorded */
 };
 enum { BD_VALUE_PARENTS_INLINE = 3 };
 
@@ -83,7 +83,7 @@ struct burn_tensor {
     uint64_t version; /* of the storage when the value was read; own count without one */
     bd_value *value;  /* a handle reference */
     bd_storage *storage;
-    bd_view *view; /* NULL: the base, or no storage */
+    bd_view *view;                /* NULL: the base, or no storage */
     burn_tensor *previous, *next; /* within the storage, or among the spare ones */
     burn_tensor *grad;
     bd_accumulator *accumulator;
@@ -102,12 +102,13 @@ typedef struct bd_value_operand {
 
 /* ---- value.c ---- */
 bd_value *bd_value_create(bd_session *session);
-void bd_value_retain(bd_value *value);  /* as a parent or in passing */
+void bd_value_retain(bd_value *value); /* as a parent or in passing */
 void bd_value_release(bd_value *value);
-void bd_value_hold(bd_value *value);    /* as a handle */
-void bd_value_drop(bd_value *value);    /* NULL is fine */
+void bd_value_hold(bd_value *value); /* as a handle */
+void bd_value_drop(bd_value *value); /* NULL is fine */
 void bd_value_forget_parents(bd_value *value);
-/* The value depends on the parent, too, though with a gradient of zero. It must be no one else's. */
+/* The value depends on the parent, too, though with a gradient of zero. It must be no one else's.
+ */
 void bd_value_add_parent(bd_value *value, bd_value *parent);
 void bd_value_set_accumulator(bd_value *value, bd_accumulator *accumulator);
 void bd_accumulator_release(bd_accumulator *accumulator);
@@ -122,10 +123,11 @@ typedef struct bd_emission {
     const burn_tensor_type *output_types; /* NULL: as inference says */
 } bd_emission;
 /* Checks and records one op; out_values are given with one handle reference each. */
-bd_error *bd_emit(bd_session *session, const bd_emission *emission, bd_value **out_values) BD_MUST_USE;
+bd_error *bd_emit(bd_session *session, const bd_emission *emission,
+                  bd_value **out_values) BD_MUST_USE;
 /* One input that is a value, one output. */
-bd_error *bd_emit_unary(bd_session *session, int op, bd_value *value, const burn_attr *attrs, bool track,
-                        bd_value **out_value) BD_MUST_USE;
+bd_error *bd_emit_unary(bd_session *session, int op, bd_value *value, const burn_attr *attrs,
+                        bool track, bd_value **out_value) BD_MUST_USE;
 
 /* ---- tensor.c ---- */
 burn_tensor *bd_tensor_create(bd_session *session, bd_value *own_value);
@@ -138,7 +140,8 @@ bool bd_view_shares(const burn_op_info *info);
 bd_storage *bd_storage_of(burn_tensor *tensor);
 void bd_storage_join(bd_storage *storage, burn_tensor *tensor, bd_view *view);
 void bd_storage_leave(burn_tensor *tensor);
-bd_view *bd_view_create(bd_view *previous, const burn_op_info *info, const burn_attr *attrs, bool tracked);
+bd_view *bd_view_create(bd_view *previous, const burn_op_info *info, const burn_attr *attrs,
+                        bool tracked);
 void bd_view_release(bd_view *view);
 bd_error *bd_view_refresh(burn_tensor *tensor) BD_MUST_USE;
 /* The storage's base once the tensor, a view, shows `value`. */

@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "client/core/client_state.h"
-#include "client/core/tensor_state.h"
 #include "client/core/recording.h"
+#include "client/core/tensor_state.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
 enum { INPUTS_INLINE = 16, OUTPUTS_INLINE = 4 };
 
-/* ---- sessions --------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 bd_session *bd_session_create(const char *library, const char *device)
 {
@@ -83,14 +83,15 @@ void bd_session_seed(bd_session *session, uint64_t seed, uint64_t offset)
     session->random_offset = offset;
 }
 
-void bd_session_next_random(bd_session *session, uint64_t count, uint64_t *out_seed, uint64_t *out_offset)
+void bd_session_next_random(bd_session *session, uint64_t count, uint64_t *out_seed,
+                            uint64_t *out_offset)
 {
     *out_seed = session->seed;
     *out_offset = session->random_offset;
     session->random_offset += count;
 }
 
-/* ---- counting --------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 bd_value *bd_value_create(bd_session *session)
 {
@@ -225,7 +226,7 @@ void bd_value_set_accumulator(bd_value *value, bd_accumulator *accumulator)
     value->accumulator = accumulator;
 }
 
-/* ---- recording -------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 static void link_parents(bd_value *value, const bd_emission *emission)
 {
@@ -264,8 +265,8 @@ static bd_error *send_record(bd_session *session, burn_op_record *record)
     if (session->recording)
         return bd_recording_append(session->recording, record);
     if (bd_client_record_bound(record) > BURN_BATCH_BYTES_MAX)
-        BD_FAIL(LIMIT, "%s: the record is larger than the %d bytes that a batch may have", record->info->name,
-                BURN_BATCH_BYTES_MAX);
+        BD_FAIL(LIMIT, "%s: the record is larger than the %d bytes that a batch may have",
+                record->info->name, BURN_BATCH_BYTES_MAX);
     bd_client_record(session->client, record);
     return NULL;
 }
@@ -291,13 +292,15 @@ static bd_error *record_op(bd_session *session, const bd_emission *emission, bur
         }
     }
     for (int i = 0; i < emission->info->attr_count; i++)
-        record.attrs[i] = emission->attrs ? emission->attrs[i]
-                                          : (burn_attr){.value = emission->info->attrs[i].default_value};
+        record.attrs[i] = emission->attrs
+                              ? emission->attrs[i]
+                              : (burn_attr){.value = emission->info->attrs[i].default_value};
     if (emission->output_types)
         memcpy(types, emission->output_types, emission->output_count * sizeof *types);
     else
         BD_TRY(burn_op_infer(&record, input_types, types));
-    bool differentiable = !(emission->info->flags & BURN_OP_NO_GRADIENT) || emission->info->number == BURN_OP_GRAD;
+    bool differentiable =
+        !(emission->info->flags & BURN_OP_NO_GRADIENT) || emission->info->number == BURN_OP_GRAD;
     bool track = emission->track && differentiable && any_tracked(emission);
     if (track)
         record.flags = BURN_RECORD_TRACK;
@@ -350,8 +353,8 @@ bd_error *bd_emit(bd_session *session, const bd_emission *emission, bd_value **o
     return error;
 }
 
-bd_error *bd_emit_unary(bd_session *session, int op, bd_value *value, const burn_attr *attrs, bool track,
-                        bd_value **out_value)
+bd_error *bd_emit_unary(bd_session *session, int op, bd_value *value, const burn_attr *attrs,
+                        bool track, bd_value **out_value)
 {
     bd_value_operand input = {.kind = BURN_OPERAND_TENSOR, .value = value};
     bd_emission emission = {.info = burn_op_lookup(op),

@@ -9,7 +9,7 @@
 
 typedef BD_VEC(const bd_view *) view_path;
 
-/* ---- storages --------------------------------------------------------------------------------- */
+/* ---- storages -------------------------------------------------------------------------------- */
 
 /* The ops whose inverse this file knows. Others give tensors of their own. */
 bool bd_view_shares(const burn_op_info *info)
@@ -80,16 +80,18 @@ void bd_storage_leave(burn_tensor *tensor)
     bd_storage *storage = tensor->storage;
     if (!storage)
         return;
-    burn_tensor *other = storage->refs == 2 ? (storage->first == tensor ? tensor->next : storage->first) : NULL;
+    burn_tensor *other =
+        storage->refs == 2 ? (storage->first == tensor ? tensor->next : storage->first) : NULL;
     bool alone = other && other->version == storage->version;
     leave(tensor);
     if (alone)
         leave(other);
 }
 
-/* ---- views ------------------------------------------------------------------------------------ */
+/* ---- views ----------------------------------------------------------------------------------- */
 
-bd_view *bd_view_create(bd_view *previous, const burn_op_info *info, const burn_attr *attrs, bool tracked)
+bd_view *bd_view_create(bd_view *previous, const burn_op_info *info, const burn_attr *attrs,
+                        bool tracked)
 {
     size_t count = 0, used = 0;
     for (int i = 0; attrs && i < info->attr_count; i++)
@@ -173,7 +175,8 @@ static bd_error *apply_view(const bd_view *view, bd_value *value, bd_value **out
         *out_value = value;
         return NULL;
     }
-    return bd_emit_unary(value->session, view->info->number, value, view->attrs, view->tracked, out_value);
+    return bd_emit_unary(value->session, view->info->number, value, view->attrs, view->tracked,
+                         out_value);
 }
 
 bd_error *bd_view_refresh(burn_tensor *tensor)
@@ -203,24 +206,31 @@ bd_error *bd_view_refresh(burn_tensor *tensor)
 }
 
 /* What `before` becomes when the view of it shows `after`. */
-static bd_error *invert(const bd_view *view, bd_value *before, bd_value *after, bd_value **out_value)
+static bd_error *invert(const bd_view *view, bd_value *before, bd_value *after,
+                        bd_value **out_value)
 {
     bd_session *session = after->session;
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {0};
     switch ((int)view->info->number) {
     case BURN_OP_RESHAPE:
-        attrs[0] = (burn_attr){.values = before->type.shape.dims, .count = (uint32_t)before->type.shape.rank};
-        return bd_emit_unary(session, BURN_OP_RESHAPE, after, attrs, session->grad_enabled, out_value);
-    case BURN_OP_EXPAND: { /* of nothing: bd_view_overlaps has refused the others; new dims of size 1 go */
-        attrs[0] = (burn_attr){.values = before->type.shape.dims, .count = (uint32_t)before->type.shape.rank};
-        return bd_emit_unary(session, BURN_OP_RESHAPE, after, attrs, session->grad_enabled, out_value);
+        attrs[0] = (burn_attr){.values = before->type.shape.dims,
+                               .count = (uint32_t)before->type.shape.rank};
+        return bd_emit_unary(session, BURN_OP_RESHAPE, after, attrs, session->grad_enabled,
+                             out_value);
+    case BURN_OP_EXPAND: { /* of nothing: bd_view_overlaps has refused the others; new dims of size
+                              1 go */
+        attrs[0] = (burn_attr){.values = before->type.shape.dims,
+                               .count = (uint32_t)before->type.shape.rank};
+        return bd_emit_unary(session, BURN_OP_RESHAPE, after, attrs, session->grad_enabled,
+                             out_value);
     }
     case BURN_OP_PERMUTE: {
         int64_t inverse[BURN_RANK_MAX] = {0};
         for (uint32_t i = 0; i < view->attrs[0].count; i++)
             inverse[view->attrs[0].values[i]] = i;
         attrs[0] = (burn_attr){.values = inverse, .count = view->attrs[0].count};
-        return bd_emit_unary(session, BURN_OP_PERMUTE, after, attrs, session->grad_enabled, out_value);
+        return bd_emit_unary(session, BURN_OP_PERMUTE, after, attrs, session->grad_enabled,
+                             out_value);
     }
     case BURN_OP_SLICE: {
         bd_value_operand inputs[2] = {{.kind = BURN_OPERAND_TENSOR, .value = before},

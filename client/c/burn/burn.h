@@ -15,16 +15,22 @@
  *     burn_release(a); burn_release(b); burn_release(c);
  *     burn_close(context);
  *
- * Status: every function that can fail returns a burn_status; 0 is success. burn_last_error() then
- *   tells more, for the calling thread. The library never prints, exits or aborts on bad arguments of
- *   the kinds named here. Wrong shapes and dtypes fail at once; what fails in the daemon (memory, an
- *   index out of range, a lost connection) is reported by the next burn_read or burn_sync. Once a
- *   connection is lost, every call says so.
- * Ownership: an out_ parameter is the caller's, to be given back by the release, destroy or close
- *   function of its type; on failure it is left untouched. Everything else is borrowed for the call.
- * Threads: any thread may use a context and its tensors; one lock a context, not held while waiting.
- *   The gradient mode and the last error belong to the calling thread.
- * Fork: in a child, contexts of the parent fail with BURN_STATUS_UNAVAILABLE; open a new one.
+ * Status
+ *     Every function that can fail returns a burn_status; 0 is success. burn_last_error() then
+ *     tells more, for the calling thread. The library never prints, exits or aborts on bad
+ *     arguments of the kinds named here. Wrong shapes and dtypes fail at once; what fails in the
+ *     daemon (memory, an index out of range, a lost connection) is reported by the next burn_read
+ *     or burn_sync. Once a connection is lost, every call says so.
+ *
+ * Ownership
+ *     An out_ parameter is the caller's, to be given back by the release, destroy or close function
+ *     of its type; on failure it is left untouched. Everything else is borrowed for the call.
+ *
+ * Threads and processes
+ *     Any thread may use a context and its tensors; one lock a context, not held while waiting. The
+ *     gradient mode and the last error belong to the calling thread. In a forked child, contexts of
+ *     the parent fail with BURN_STATUS_UNAVAILABLE; open a new one.
+ *
  * Structs that may grow begin with struct_size; set it to sizeof and the rest to 0 for defaults.
  * C99 and C++. */
 #ifndef BURN_BURN_H
@@ -48,12 +54,12 @@ typedef struct burn_tensor burn_tensor;
 typedef struct burn_program burn_program;
 typedef struct burn_optimizer burn_optimizer;
 
-/* ---- status ----------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 typedef int burn_status;
 enum {
     BURN_STATUS_OK = 0,
-    BURN_STATUS_INVALID = 1,         /* an argument, shape, dtype or value is wrong */
+    BURN_STATUS_INVALID = 1, /* an argument, shape, dtype or value is wrong */
     BURN_STATUS_NOT_FOUND = 2,
     BURN_STATUS_CONFLICT = 3,
     BURN_STATUS_LIMIT = 4,
@@ -61,10 +67,10 @@ enum {
     BURN_STATUS_UNSUPPORTED = 6,
     BURN_STATUS_DEVICE = 7,
     BURN_STATUS_DEVICE_LOST = 8,
-    BURN_STATUS_UNAVAILABLE = 9,     /* no daemon, connection lost or closed */
+    BURN_STATUS_UNAVAILABLE = 9, /* no daemon, connection lost or closed */
     BURN_STATUS_UNAUTHENTICATED = 10,
     BURN_STATUS_DENIED = 11,
-    BURN_STATUS_CANCELLED = 12,      /* the interrupt callback ended the wait */
+    BURN_STATUS_CANCELLED = 12, /* the interrupt callback ended the wait */
     BURN_STATUS_DEADLINE = 13,
     BURN_STATUS_PROTOCOL = 14,
     BURN_STATUS_INTERNAL = 15
@@ -73,7 +79,7 @@ enum {
 typedef struct burn_error {
     burn_status status;
     int retryable;
-    uint64_t op_number; /* of the op within the session (burn_ops_recorded when it was recorded), or 0 */
+    uint64_t op_number; /* burn_ops_recorded when the op had been recorded; 0: it was no op */
     const char *text;   /* valid until the thread's next failing call */
 } burn_error;
 /* Of the calling thread's last call that failed; never NULL. */
@@ -81,19 +87,19 @@ BURN_API const burn_error *burn_last_error(void);
 BURN_API const char *burn_status_name(burn_status status);
 BURN_API const char *burn_library_version(void);
 
-/* ---- connection ------------------------------------------------------------------------------- */
+/* ---- connection ------------------------------------------------------------------------------ */
 
 typedef struct burn_options {
     size_t struct_size;
-    const char *url;    /* unix:///path, tcp://host:port; NULL: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock,
-                           /run/burnd/burnd.sock, then a private daemon that ends with the context */
-    const char *device; /* NULL: the daemon's first */
+    const char *url; /* unix:///path, tcp://host:port; NULL: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock,
+                        /run/burnd/burnd.sock, then a private daemon that ends with the context */
+    const char *device;     /* NULL: the daemon's first */
     int connect_timeout_ms; /* 0: 5000, for the connection and again for the handshake */
     int private_daemon;     /* nonzero: start a private one whatever else there is */
-    /* Called around waits, without the lock: an interpreter drops its lock in between. NULL: none. */
+    /* Called around waits: an interpreter drops its lock in between. NULL: none. */
     void *(*wait_begin)(void *user);
     void (*wait_end)(void *user, void *token);
-    /* Nonzero ends the wait with BURN_STATUS_CANCELLED; the daemon lives on. At least 5 times a second. */
+    /* Nonzero ends the wait with BURN_STATUS_CANCELLED; asked at least 5 times a second. */
     int (*interrupted)(void *user);
     void *user;
 } burn_options;
@@ -126,7 +132,7 @@ BURN_API uint64_t burn_bytes_sent(const burn_context *context);
 /* Ops recorded so far; the next has this number plus 1. */
 BURN_API uint64_t burn_ops_recorded(const burn_context *context);
 
-/* ---- tensors ---------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 enum {
     BURN_DTYPE_FLOAT64 = 1,
@@ -174,7 +180,7 @@ BURN_API uint64_t burn_id_of(burn_tensor *tensor);
 BURN_API void *burn_user(const burn_tensor *tensor);
 BURN_API void burn_set_user(burn_tensor *tensor, void *user);
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 /* An input: a tensor, a number that adapts to the tensors' dtype, or none (for an optional one). */
 typedef struct burn_input {
@@ -221,8 +227,8 @@ static inline burn_input burn_float(double value)
 
 /* An attribute: an int (or size, flag, dtype), or a list of them, or bytes. */
 typedef struct burn_attribute {
-    int is_set;     /* 0: the default */
-    int64_t number; /* of single ones */
+    int is_set;        /* 0: the default */
+    int64_t number;    /* of single ones */
     const void *items; /* int64_t, or bytes */
     size_t count;
 } burn_attribute;
@@ -241,8 +247,9 @@ static inline burn_attribute burn_list(const int64_t *items, size_t count)
     return attribute;
 }
 
-/* Any op by number; burn/burn_ops.h has a function for each, which calls this. Inputs and attributes
- * at the end may be left out. Results of reshape, permute, expand, slice share with their input. */
+/* Any op by number; burn/burn_ops.h has a function for each, which calls this. Inputs and
+ * attributes at the end may be left out. Results of reshape, permute, expand, slice share with
+ * their input. */
 BURN_API burn_status burn_apply(burn_context *context, int op, const burn_input *inputs,
                                 size_t input_count, const burn_attribute *attributes,
                                 size_t attribute_count, burn_tensor **out_tensors,
@@ -251,8 +258,8 @@ BURN_API burn_status burn_apply(burn_context *context, int op, const burn_input 
 BURN_API int burn_find_op(const char *name);
 
 enum { BURN_ASSIGN_CAST = 1 /* any cast is allowed */ };
-/* target := source, broadcast to its shape and cast to its dtype: all in-place ops are an op and this.
- * INVALID for a leaf that requires a gradient while the gradient mode is on. */
+/* target := source, broadcast to its shape and cast to its dtype: all in-place ops are an op and
+ * this. INVALID for a leaf that requires a gradient while the gradient mode is on. */
 BURN_API burn_status burn_assign(burn_tensor *target, burn_input source, int flags);
 /* target takes the shape, dtype and memory of the source, and keeps its own need of a gradient. */
 BURN_API burn_status burn_set_data(burn_tensor *target, burn_tensor *source);
@@ -263,9 +270,10 @@ BURN_API burn_status burn_alias(burn_tensor *tensor, burn_tensor **out_tensor);
 
 /* Random ops take a seed and an offset: this reserves count numbers. */
 BURN_API void burn_seed(burn_context *context, uint64_t seed, uint64_t offset);
-BURN_API void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed, uint64_t *out_offset);
+BURN_API void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed,
+                               uint64_t *out_offset);
 
-/* ---- gradients -------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 /* Of the calling thread; on at first. Returns what it was. */
 BURN_API int burn_set_grad_enabled(int enabled);
@@ -284,7 +292,8 @@ enum {
     BURN_BACKWARD_CREATE = 2, /* gradients have a history of their own */
     BURN_BACKWARD_UNUSED = 4  /* inputs that do not matter are no error */
 };
-/* Adds gradients to what the leaves have. seeds, or one of them, may be NULL for roots of one element. */
+/* Adds gradients to what the leaves have. seeds, or one of them, may be NULL for roots of one
+ * element. */
 BURN_API burn_status burn_backward(burn_context *context, burn_tensor *const *roots,
                                    burn_tensor *const *seeds, size_t root_count,
                                    burn_tensor *const *inputs, size_t input_count, int flags);
@@ -294,7 +303,7 @@ BURN_API burn_status burn_gradients(burn_context *context, burn_tensor *const *r
                                     burn_tensor *const *inputs, size_t input_count, int flags,
                                     burn_tensor **out_grads);
 
-/* ---- optimizers ------------------------------------------------------------------------------- */
+/* ---- optimizers ------------------------------------------------------------------------------ */
 
 typedef struct burn_sgd_options {
     size_t struct_size;
@@ -322,18 +331,21 @@ BURN_API burn_status burn_zero_grad(burn_optimizer *optimizer);
 BURN_API void burn_set_learning_rate(burn_optimizer *optimizer, double lr);
 BURN_API void burn_optimizer_destroy(burn_optimizer *optimizer);
 
-/* ---- programs --------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
-/* From here to burn_program_end ops are recorded into a program and nothing runs. out_arguments stand
- * for the arguments. Other tensors may be used and assigned; each call of the program does the same. */
+/* From here to burn_program_end ops are recorded into a program and nothing runs. out_arguments
+ * stand for the arguments. Other tensors may be used and assigned; each call of the program does
+ * the same. */
 BURN_API burn_status burn_program_begin(burn_context *context, burn_tensor *const *arguments,
                                         size_t count, burn_tensor **out_arguments);
-BURN_API burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs, size_t count,
-                                      const char *name, burn_program **out_program);
+BURN_API burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs,
+                                      size_t count, const char *name, burn_program **out_program);
 BURN_API void burn_program_abort(burn_context *context);
-/* Arguments have the shapes and dtypes of the recording; output_count is that of burn_program_end. */
-BURN_API burn_status burn_program_call(burn_program *program, burn_tensor *const *arguments, size_t count,
-                                       burn_tensor **out_outputs, size_t output_count);
+/* Arguments have the shapes and dtypes of the recording; output_count is that of burn_program_end.
+ */
+BURN_API burn_status burn_program_call(burn_program *program, burn_tensor *const *arguments,
+                                       size_t count, burn_tensor **out_outputs,
+                                       size_t output_count);
 BURN_API void burn_program_destroy(burn_program *program);
 
 #ifdef __cplusplus

@@ -2,7 +2,8 @@
  * Gradients and programs. */
 #include "client/python/core/core.h"
 
-/* ---- lists of tensors ------------------------------------------------------------------------------ */
+/* ---- lists of tensors
+ * ------------------------------------------------------------------------------ */
 
 typedef struct tensor_list {
     burn_tensor **items; /* PyMem; borrowed tensors, NULL for None */
@@ -57,7 +58,8 @@ static PyObject *wrap_list(burn_tensor **own_tensors, Py_ssize_t count)
     return tuple;
 }
 
-/* ---- modes ------------------------------------------------------------------------------------------- */
+/* ---- modes
+ * ------------------------------------------------------------------------------------------- */
 
 static PyObject *grad_enabled(PyObject *module, PyObject *unused)
 {
@@ -72,7 +74,8 @@ static PyObject *set_grad_enabled(PyObject *module, PyObject *flag)
     return on < 0 ? NULL : PyBool_FromLong(burn_set_grad_enabled(on));
 }
 
-/* ---- backward ------------------------------------------------------------------------------------------ */
+/* ---- backward
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct request {
     tensor_list roots, seeds, inputs;
@@ -94,7 +97,9 @@ static int begin_request(PyObject *roots, PyObject *seeds, PyObject *inputs, req
         if (begin_list(seeds, true, &r->seeds) < 0)
             return -1;
         if (r->seeds.count != r->roots.count)
-            return core_fail(core.errors[BURN_STATUS_INVALID], "got %zd tensors and %zd gradients", r->roots.count, r->seeds.count), -1;
+            return core_fail(core.errors[BURN_STATUS_INVALID], "got %zd tensors and %zd gradients",
+                             r->roots.count, r->seeds.count),
+                   -1;
     }
     return inputs && inputs != Py_None ? begin_list(inputs, false, &r->inputs) : 0;
 }
@@ -108,14 +113,16 @@ static PyObject *backward(PyObject *module, PyObject *args, PyObject *kwargs)
     int retain = 0, create = 0;
     request r = {.flags = 0};
     burn_context *context = core_context();
-    if (!context || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OppO", names, &roots, &seeds, &retain, &create, &inputs))
+    if (!context || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OppO", names, &roots, &seeds,
+                                                 &retain, &create, &inputs))
         return NULL;
     bool ready = begin_request(roots, seeds, inputs, &r) == 0;
     burn_status status = BURN_STATUS_INVALID;
     if (ready)
         status = burn_backward(context, r.roots.items, r.seeds.items, (size_t)r.roots.count,
                                r.inputs.tuple ? r.inputs.items : NULL, (size_t)r.inputs.count,
-                               (retain ? BURN_BACKWARD_RETAIN : 0) | (create ? BURN_BACKWARD_CREATE : 0));
+                               (retain ? BURN_BACKWARD_RETAIN : 0) |
+                                   (create ? BURN_BACKWARD_CREATE : 0));
     end_request(&r);
     if (status != BURN_STATUS_OK)
         return ready ? core_raise(status) : NULL;
@@ -127,21 +134,23 @@ static PyObject *backward(PyObject *module, PyObject *args, PyObject *kwargs)
 static PyObject *grad(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     (void)module;
-    static char *names[] = {"outputs", "inputs", "seeds", "retain_graph", "create_graph", "allow_unused", NULL};
+    static char *names[] = {"outputs",      "inputs",       "seeds", "retain_graph",
+                            "create_graph", "allow_unused", NULL};
     PyObject *roots = NULL, *seeds = NULL, *inputs = NULL, *result = NULL;
     int retain = 0, create = 0, unused = 0;
     request r = {.flags = 0};
     burn_context *context = core_context();
-    if (!context ||
-        !PyArg_ParseTupleAndKeywords(args, kwargs, "OO|Oppp", names, &roots, &inputs, &seeds, &retain, &create, &unused))
+    if (!context || !PyArg_ParseTupleAndKeywords(args, kwargs, "OO|Oppp", names, &roots, &inputs,
+                                                 &seeds, &retain, &create, &unused))
         return NULL;
     if (begin_request(roots, seeds, inputs, &r) == 0) {
         burn_tensor **grads = PyMem_Calloc((size_t)r.inputs.count + 1, sizeof *grads);
         burn_status status = BURN_STATUS_NO_MEMORY;
         if (grads)
-            status = burn_gradients(context, r.roots.items, r.seeds.items, (size_t)r.roots.count, r.inputs.items,
-                                    (size_t)r.inputs.count,
-                                    (retain ? BURN_BACKWARD_RETAIN : 0) | (create ? BURN_BACKWARD_CREATE : 0) |
+            status = burn_gradients(context, r.roots.items, r.seeds.items, (size_t)r.roots.count,
+                                    r.inputs.items, (size_t)r.inputs.count,
+                                    (retain ? BURN_BACKWARD_RETAIN : 0) |
+                                        (create ? BURN_BACKWARD_CREATE : 0) |
                                         (unused ? BURN_BACKWARD_UNUSED : 0),
                                     grads);
         if (!grads)
@@ -158,11 +167,11 @@ static PyObject *grad(PyObject *module, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------- */
+/* ---- programs
+ * -------------------------------------------------------------------------------------------- */
 
 typedef struct program_object {
-    PyObject_HEAD
-    burn_program *program;
+    PyObject_HEAD burn_program *program;
     Py_ssize_t output_count;
 } program_object;
 
@@ -178,7 +187,9 @@ static PyObject *trace_begin(PyObject *module, PyObject *arguments)
         return NULL;
     if (begin_list(arguments, false, &list) == 0) {
         burn_tensor **made = PyMem_Calloc((size_t)list.count + 1, sizeof *made);
-        burn_status status = made ? burn_program_begin(context, list.items, (size_t)list.count, made) : BURN_STATUS_NO_MEMORY;
+        burn_status status = made
+                                 ? burn_program_begin(context, list.items, (size_t)list.count, made)
+                                 : BURN_STATUS_NO_MEMORY;
         if (!made)
             PyErr_NoMemory();
         else if (status != BURN_STATUS_OK)
@@ -211,7 +222,8 @@ static PyObject *trace_end(PyObject *module, PyObject *args)
         return NULL;
     if (begin_list(outputs, false, &list) == 0) {
         burn_program *program = NULL;
-        burn_status status = burn_program_end(context, list.items, (size_t)list.count, name, &program);
+        burn_status status =
+            burn_program_end(context, list.items, (size_t)list.count, name, &program);
         if (status != BURN_STATUS_OK) {
             core_raise(status);
         } else {
@@ -282,15 +294,18 @@ int core_add_program_type(PyObject *module)
 PyMethodDef core_autograd_methods[] = {
     {"grad_enabled", grad_enabled, METH_NOARGS, "Whether results require gradients."},
     {"set_grad_enabled", set_grad_enabled, METH_O, "Sets it for this thread; returns what it was."},
-    {"backward", (PyCFunction)(void (*)(void))backward, METH_VARARGS | METH_KEYWORDS, "Accumulates gradients."},
-    {"grad", (PyCFunction)(void (*)(void))grad, METH_VARARGS | METH_KEYWORDS, "Gradients of the inputs."},
+    {"backward", (PyCFunction)(void (*)(void))backward, METH_VARARGS | METH_KEYWORDS,
+     "Accumulates gradients."},
+    {"grad", (PyCFunction)(void (*)(void))grad, METH_VARARGS | METH_KEYWORDS,
+     "Gradients of the inputs."},
     {"trace_begin", trace_begin, METH_O, "Records ops into a program from here on."},
     {"trace_end", trace_end, METH_VARARGS, "Ends it: a Program."},
     {"trace_abort", trace_abort, METH_NOARGS, "Gives the recording up."},
     {NULL, NULL, 0, NULL},
 };
 
-/* ---- attributes and methods of tensors ----------------------------------------------------------------------- */
+/* ---- attributes and methods of tensors
+ * ----------------------------------------------------------------------- */
 
 static PyObject *get_requires_grad(PyObject *self, void *unused)
 {
@@ -301,7 +316,8 @@ static PyObject *get_requires_grad(PyObject *self, void *unused)
 static int set_requires_grad(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
-    int flag = value ? PyObject_IsTrue(value) : (core_fail(PyExc_AttributeError, "requires_grad cannot be deleted"), -1);
+    int flag = value ? PyObject_IsTrue(value)
+                     : (core_fail(PyExc_AttributeError, "requires_grad cannot be deleted"), -1);
     if (flag < 0)
         return -1;
     burn_status status = burn_set_requires_grad(tensor_of(self), flag);
@@ -394,9 +410,11 @@ PyMethodDef core_tensor_grad_methods[] = {
 };
 
 PyGetSetDef core_tensor_attributes[] = {
-    {"requires_grad", get_requires_grad, set_requires_grad, "Whether a gradient is required.", NULL},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Whether a gradient is required.",
+     NULL},
     {"grad", get_grad, set_grad, "The gradient, or None.", NULL},
-    {"is_leaf", get_is_leaf, NULL, "Whether it was made by the user, not by ops with gradients.", NULL},
+    {"is_leaf", get_is_leaf, NULL, "Whether it was made by the user, not by ops with gradients.",
+     NULL},
     {"retains_grad", get_retains_grad, NULL, "Whether retain_grad() was called.", NULL},
     {"data", get_data, set_data, "The elements without history.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

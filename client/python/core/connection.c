@@ -61,7 +61,8 @@ static PyObject *connect_to(PyObject *module, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z", names, &url))
         return NULL;
     if (core.context && burn_alive(core.context))
-        return core_fail(core.errors[BURN_STATUS_CONFLICT], "there is a connection to %s already; disconnect() first",
+        return core_fail(core.errors[BURN_STATUS_CONFLICT],
+                         "there is a connection to %s already; disconnect() first",
                          burn_url(core.context));
     burn_context *context = open_context(url);
     if (!context)
@@ -103,7 +104,8 @@ static PyObject *welcome(PyObject *module, PyObject *unused)
     if (!context)
         return NULL;
     return Py_BuildValue("{sssssssK}", "server", burn_welcome(context, "server"), "device",
-                         burn_welcome(context, "device"), "devices", burn_welcome(context, "devices"), "session",
+                         burn_welcome(context, "device"), "devices",
+                         burn_welcome(context, "devices"), "session",
                          (unsigned long long)burn_session(context));
 }
 
@@ -196,7 +198,7 @@ static PyObject *op_count(PyObject *module, PyObject *unused)
     return PyLong_FromUnsignedLongLong(core.context ? burn_ops_recorded(core.context) : 0);
 }
 
-/* ---- random numbers ---------------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 static PyObject *next_seed(PyObject *module, PyObject *count)
 {

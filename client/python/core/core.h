@@ -26,7 +26,7 @@ typedef enum core_hook {
  * limited API, so it stands here. */
 typedef struct core_state {
     burn_context *context;
-    long pid; /* of the process that opened it */
+    long pid;                   /* of the process that opened it */
     PyTypeObject *tensor_type;  /* _core.Tensor */
     PyTypeObject *tensor_class; /* the registered subclass */
     allocfunc tensor_alloc;     /* of tensor_class */
@@ -39,8 +39,7 @@ typedef struct core_state {
 extern core_state core;
 
 typedef struct tensor_object {
-    PyObject_HEAD
-    burn_tensor *tensor;
+    PyObject_HEAD burn_tensor *tensor;
     PyObject *weak;
 } tensor_object;
 
@@ -82,8 +81,8 @@ int core_to_input(PyObject *object, burn_input *out);
 int core_to_input_or_array(PyObject *object, burn_input *out, PyObject **out_owner);
 bool core_is_array(PyObject *object);
 int core_to_dtype(PyObject *object, int *out_dtype); /* None gives 0; -1: an exception */
-PyObject *core_apply1(int op, const burn_input *inputs, size_t input_count, const burn_attribute *attributes,
-                      size_t attribute_count);
+PyObject *core_apply1(int op, const burn_input *inputs, size_t input_count,
+                      const burn_attribute *attributes, size_t attribute_count);
 int core_to_shape(PyObject *object, int64_t dims[BURN_MAX_RANK]); /* rank, or -1 */
 extern PyMethodDef core_op_methods[];
 

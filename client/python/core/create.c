@@ -6,7 +6,7 @@
 
 #include "client/python/core/ops.h"
 
-/* ---- conversion --------------------------------------------------------------------------------- */
+/* ---- conversion ------------------------------------------------------------------------------ */
 
 /* Consumes the reference. dtype 0 or its own: nothing is done. */
 static PyObject *cast_to(PyObject *own_tensor, int dtype)
@@ -37,7 +37,8 @@ static PyObject *upload(int dtype, int rank, const int64_t *dims, const void *el
     return core_wrap(tensor);
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------- */
+/* ---- buffers
+ * ------------------------------------------------------------------------------------- */
 
 /* The dtype of a struct-module format of one character; 0 if there is none. */
 static int dtype_of_format(const char *format, Py_ssize_t item_bytes)
@@ -47,8 +48,16 @@ static int dtype_of_format(const char *format, Py_ssize_t item_bytes)
         int by_bytes[9]; /* dtype for items of that many bytes */
     } kinds[] = {
         {"efdg", {[2] = BURN_DTYPE_FLOAT16, [4] = BURN_DTYPE_FLOAT32, [8] = BURN_DTYPE_FLOAT64}},
-        {"bhilqn", {[1] = BURN_DTYPE_INT8, [2] = BURN_DTYPE_INT16, [4] = BURN_DTYPE_INT32, [8] = BURN_DTYPE_INT64}},
-        {"BHILQNc", {[1] = BURN_DTYPE_UINT8, [2] = BURN_DTYPE_UINT16, [4] = BURN_DTYPE_UINT32, [8] = BURN_DTYPE_UINT64}},
+        {"bhilqn",
+         {[1] = BURN_DTYPE_INT8,
+          [2] = BURN_DTYPE_INT16,
+          [4] = BURN_DTYPE_INT32,
+          [8] = BURN_DTYPE_INT64}},
+        {"BHILQNc",
+         {[1] = BURN_DTYPE_UINT8,
+          [2] = BURN_DTYPE_UINT16,
+          [4] = BURN_DTYPE_UINT32,
+          [8] = BURN_DTYPE_UINT64}},
         {"?", {[1] = BURN_DTYPE_BOOL}},
     };
     if (!format)
@@ -68,9 +77,11 @@ static PyObject *from_view(Py_buffer *view)
     int64_t dims[BURN_MAX_RANK];
     int dtype = dtype_of_format(view->format, view->itemsize);
     if (dtype == 0)
-        return core_fail(PyExc_TypeError, "can't convert elements of the format '%s'", view->format ? view->format : "B");
+        return core_fail(PyExc_TypeError, "can't convert elements of the format '%s'",
+                         view->format ? view->format : "B");
     if (view->ndim > BURN_MAX_RANK)
-        return core_fail(core.errors[BURN_STATUS_LIMIT], "an array of %d dims; at most %d are possible", view->ndim, BURN_MAX_RANK);
+        return core_fail(core.errors[BURN_STATUS_LIMIT],
+                         "an array of %d dims; at most %d are possible", view->ndim, BURN_MAX_RANK);
     for (int i = 0; i < view->ndim; i++)
         dims[i] = view->shape[i];
     if (PyBuffer_IsContiguous(view, 'C'))
@@ -78,7 +89,9 @@ static PyObject *from_view(Py_buffer *view)
     void *copy = PyMem_Malloc(view->len > 0 ? (size_t)view->len : 1);
     if (!copy)
         return PyErr_NoMemory();
-    PyObject *result = PyBuffer_ToContiguous(copy, view, view->len, 'C') < 0 ? NULL : upload(dtype, view->ndim, dims, copy);
+    PyObject *result = PyBuffer_ToContiguous(copy, view, view->len, 'C') < 0
+                           ? NULL
+                           : upload(dtype, view->ndim, dims, copy);
     PyMem_Free(copy);
     return result;
 }
@@ -112,7 +125,8 @@ static PyObject *from_buffer(PyObject *module, PyObject *args)
     int dtype = 0;
     int64_t dims[BURN_MAX_RANK];
     Py_buffer view;
-    if (!PyArg_ParseTuple(args, "OOO", &object, &dtype_object, &shape) || core_to_dtype(dtype_object, &dtype) < 0)
+    if (!PyArg_ParseTuple(args, "OOO", &object, &dtype_object, &shape) ||
+        core_to_dtype(dtype_object, &dtype) < 0)
         return NULL;
     int rank = core_to_shape(shape, dims);
     if (rank < 0 || PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0)
@@ -123,7 +137,8 @@ static PyObject *from_buffer(PyObject *module, PyObject *args)
             bytes = -1;
     PyObject *result = NULL;
     if (bytes != view.len)
-        core_fail(core.errors[BURN_STATUS_INVALID], "the buffer has %zd bytes, a tensor of this shape and dtype has %lld", view.len,
+        core_fail(core.errors[BURN_STATUS_INVALID],
+                  "the buffer has %zd bytes, a tensor of this shape and dtype has %lld", view.len,
                   (long long)bytes);
     else
         result = upload(dtype, rank, dims, view.buf);
@@ -131,12 +146,13 @@ static PyObject *from_buffer(PyObject *module, PyObject *args)
     return result;
 }
 
-/* ---- nested lists --------------------------------------------------------------------------------- */
+/* ---- nested lists
+ * --------------------------------------------------------------------------------- */
 
 typedef struct nest {
     int64_t dims[BURN_MAX_RANK];
     int rank;
-    int kind; /* as burn_input's: 2 bool, 3 int, 4 float; the widest that was seen */
+    int kind;     /* as burn_input's: 2 bool, 3 int, 4 float; the widest that was seen */
     bool foreign; /* an array or another thing that NumPy must look at */
     double *reals;
     int64_t *integers;
@@ -158,7 +174,9 @@ static int measure(PyObject *object, nest *n)
 {
     while (is_list(object)) {
         if (n->rank == BURN_MAX_RANK)
-            return core_fail(PyExc_ValueError, "too many dimensions: lists are nested deeper than %d", BURN_MAX_RANK), -1;
+            return core_fail(PyExc_ValueError,
+                             "too many dimensions: lists are nested deeper than %d", BURN_MAX_RANK),
+                   -1;
         Py_ssize_t size = PySequence_Size(object);
         n->dims[n->rank++] = size;
         if (size == 0)
@@ -174,7 +192,8 @@ static int measure(PyObject *object, nest *n)
 static int take_leaf(PyObject *object, nest *n)
 {
     burn_input input;
-    PyObject *value = is_tensor(object) && burn_elements(tensor_of(object)) == 1 ? core_scalar(object) : NULL;
+    PyObject *value =
+        is_tensor(object) && burn_elements(tensor_of(object)) == 1 ? core_scalar(object) : NULL;
     if (PyErr_Occurred())
         return -1;
     bool exact = PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
@@ -203,7 +222,8 @@ static int take(PyObject *object, nest *n, int depth)
 {
     if (depth == n->rank) {
         if (is_list(object))
-            return core_fail(PyExc_ValueError, "expected a number at depth %d, got a list", depth), -1;
+            return core_fail(PyExc_ValueError, "expected a number at depth %d, got a list", depth),
+                   -1;
         return take_leaf(object, n);
     }
     if (!is_list(object) && core_is_array(object)) {
@@ -211,8 +231,10 @@ static int take(PyObject *object, nest *n, int depth)
         return 0;
     }
     if (!is_list(object) || PySequence_Size(object) != (Py_ssize_t)n->dims[depth])
-        return core_fail(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)n->dims[depth], depth,
-                         is_list(object) ? PySequence_Size(object) : (Py_ssize_t)1), -1;
+        return core_fail(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)",
+                         (long long)n->dims[depth], depth,
+                         is_list(object) ? PySequence_Size(object) : (Py_ssize_t)1),
+               -1;
     for (int64_t i = 0; i < n->dims[depth] && !n->foreign; i++)
         if (take(item_of(object, (Py_ssize_t)i), n, depth + 1) < 0)
             return -1;
@@ -222,7 +244,8 @@ static int take(PyObject *object, nest *n, int depth)
 /* The numbers in the memory format of the dtype; 16-bit floats go by float32 and a cast. */
 static PyObject *pack(const nest *n, int dtype)
 {
-    int stored = dtype == BURN_DTYPE_FLOAT16 || dtype == BURN_DTYPE_BFLOAT16 ? BURN_DTYPE_FLOAT32 : dtype;
+    int stored =
+        dtype == BURN_DTYPE_FLOAT16 || dtype == BURN_DTYPE_BFLOAT16 ? BURN_DTYPE_FLOAT32 : dtype;
     size_t bytes = burn_dtype_bytes(stored);
     unsigned char *elements = PyMem_Malloc(n->count > 0 ? (size_t)n->count * bytes : 1);
     if (!elements)
@@ -232,10 +255,10 @@ static PyObject *pack(const nest *n, int dtype)
         double real = n->reals[i];
         float single = (float)real;
         /* C leaves casts of large values open; these saturate. */
-        int64_t integer = n->kind != 4           ? n->integers[i]
-                          : real >= 0x1p63       ? INT64_MAX
-                          : real >= -0x1p63      ? (int64_t)real
-                                                 : INT64_MIN;
+        int64_t integer = n->kind != 4      ? n->integers[i]
+                          : real >= 0x1p63  ? INT64_MAX
+                          : real >= -0x1p63 ? (int64_t)real
+                                            : INT64_MIN;
         uint8_t truth = n->kind == 4 ? real != 0 : integer != 0;
         if (stored == BURN_DTYPE_FLOAT64)
             memcpy(at, &real, bytes);
@@ -268,13 +291,17 @@ static PyObject *from_lists(PyObject *data, int dtype)
                                       : n.kind == 3 ? BURN_DTYPE_INT64
                                                     : BURN_DTYPE_FLOAT32);
     else if (!PyErr_Occurred() && take_leaf(data, &n) == 0)
-        result = pack(&n, dtype ? dtype : n.kind == 2 ? BURN_DTYPE_BOOL : n.kind == 3 ? BURN_DTYPE_INT64 : BURN_DTYPE_FLOAT32);
+        result = pack(&n, dtype         ? dtype
+                          : n.kind == 2 ? BURN_DTYPE_BOOL
+                          : n.kind == 3 ? BURN_DTYPE_INT64
+                                        : BURN_DTYPE_FLOAT32);
     PyMem_Free(n.reals);
     PyMem_Free(n.integers);
     return result;
 }
 
-/* ---- tensor() -------------------------------------------------------------------------------------- */
+/* ---- tensor()
+ * -------------------------------------------------------------------------------------- */
 
 static PyObject *copy_of(PyObject *source, int dtype)
 {
@@ -284,7 +311,8 @@ static PyObject *copy_of(PyObject *source, int dtype)
         return core_raise(status);
     burn_input input = burn_in(detached);
     burn_attribute attribute = burn_number(dtype);
-    PyObject *result = dtype ? core_apply1(OP_CAST, &input, 1, &attribute, 1) : core_apply1(OP_CLONE, &input, 1, NULL, 0);
+    PyObject *result = dtype ? core_apply1(OP_CAST, &input, 1, &attribute, 1)
+                             : core_apply1(OP_CLONE, &input, 1, NULL, 0);
     burn_release(detached);
     return result;
 }
@@ -296,7 +324,8 @@ static PyObject *tensor(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = {"data", "dtype", "requires_grad", NULL};
     PyObject *data = NULL, *dtype_object = NULL, *result = NULL;
     int requires_grad = 0, dtype = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Op", names, &data, &dtype_object, &requires_grad) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Op", names, &data, &dtype_object,
+                                     &requires_grad) ||
         core_to_dtype(dtype_object, &dtype) < 0)
         return NULL;
     bool text = PyUnicode_Check(data);
@@ -323,7 +352,8 @@ static PyObject *tensor(PyObject *module, PyObject *args, PyObject *kwargs)
 }
 
 PyMethodDef core_create_methods[] = {
-    {"tensor", (PyCFunction)(void (*)(void))tensor, METH_VARARGS | METH_KEYWORDS, "A tensor with a copy of the data."},
+    {"tensor", (PyCFunction)(void (*)(void))tensor, METH_VARARGS | METH_KEYWORDS,
+     "A tensor with a copy of the data."},
     {"from_buffer", from_buffer, METH_VARARGS, "A tensor with a copy of a buffer's bytes."},
     {NULL, NULL, 0, NULL},
 };

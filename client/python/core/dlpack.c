@@ -39,14 +39,16 @@ typedef struct dl_versioned {
 enum { FLAG_COPIED = 2, DEVICE_CPU = 1, LANES_ONE = 1 };
 
 static const dl_type types[CORE_DTYPES] = {
-    [BURN_DTYPE_FLOAT64] = {2, 64, 1}, [BURN_DTYPE_FLOAT32] = {2, 32, 1}, [BURN_DTYPE_FLOAT16] = {2, 16, 1},
-    [BURN_DTYPE_BFLOAT16] = {4, 16, 1}, [BURN_DTYPE_INT64] = {0, 64, 1},  [BURN_DTYPE_INT32] = {0, 32, 1},
-    [BURN_DTYPE_INT16] = {0, 16, 1},   [BURN_DTYPE_INT8] = {0, 8, 1},     [BURN_DTYPE_UINT64] = {1, 64, 1},
-    [BURN_DTYPE_UINT32] = {1, 32, 1},  [BURN_DTYPE_UINT16] = {1, 16, 1},  [BURN_DTYPE_UINT8] = {1, 8, 1},
+    [BURN_DTYPE_FLOAT64] = {2, 64, 1}, [BURN_DTYPE_FLOAT32] = {2, 32, 1},
+    [BURN_DTYPE_FLOAT16] = {2, 16, 1}, [BURN_DTYPE_BFLOAT16] = {4, 16, 1},
+    [BURN_DTYPE_INT64] = {0, 64, 1},   [BURN_DTYPE_INT32] = {0, 32, 1},
+    [BURN_DTYPE_INT16] = {0, 16, 1},   [BURN_DTYPE_INT8] = {0, 8, 1},
+    [BURN_DTYPE_UINT64] = {1, 64, 1},  [BURN_DTYPE_UINT32] = {1, 32, 1},
+    [BURN_DTYPE_UINT16] = {1, 16, 1},  [BURN_DTYPE_UINT8] = {1, 8, 1},
     [BURN_DTYPE_BOOL] = {6, 8, 1},
 };
 
-/* ---- out --------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 /* Deleters may run without the GIL, so the memory is not Python's. */
 static void delete_managed(dl_managed *self)
@@ -131,12 +133,14 @@ PyObject *core_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &stream, &max_version, &device, &copy))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &stream, &max_version, &device,
+                                     &copy))
         return NULL;
     if (stream != Py_None)
         return core_fail(PyExc_BufferError, "memory of the CPU takes no stream");
     if (copy == Py_False)
-        return core_fail(PyExc_BufferError, "the elements live in the daemon: an export is always a copy");
+        return core_fail(PyExc_BufferError,
+                         "the elements live in the daemon: an export is always a copy");
     if (device != Py_None) {
         int type = 0, number = 0;
         if (!PyArg_ParseTuple(device, "ii", &type, &number))
@@ -145,7 +149,8 @@ PyObject *core_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
             return core_fail(PyExc_BufferError, "elements are exported to the CPU only");
     }
     if (burn_requires_grad(tensor_of(self)))
-        return core_fail(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");
+        return core_fail(PyExc_BufferError,
+                         "Can't export tensors that require gradient, use tensor.detach()");
     int major = 0, minor = 0;
     if (max_version != Py_None && !PyArg_ParseTuple(max_version, "ii", &major, &minor))
         return NULL;
@@ -158,7 +163,7 @@ PyObject *core_dlpack_device(PyObject *self, PyObject *unused)
     return Py_BuildValue("ii", DEVICE_CPU, 0);
 }
 
-/* ---- in ----------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 static int dtype_of(dl_type type)
 {
@@ -199,8 +204,10 @@ static PyObject *take(const dl_tensor *from)
     if (!context)
         return NULL;
     if (from->device.type != DEVICE_CPU || dtype == 0 || from->ndim > BURN_MAX_RANK)
-        return core_fail(PyExc_BufferError, "only tensors of the CPU, of dtypes that burn has, and of at most %d dims are taken",
-                         BURN_MAX_RANK);
+        return core_fail(
+            PyExc_BufferError,
+            "only tensors of the CPU, of dtypes that burn has, and of at most %d dims are taken",
+            BURN_MAX_RANK);
     int64_t count = 1;
     for (int32_t d = 0; d < from->ndim; d++)
         count *= from->shape[d];
@@ -228,7 +235,8 @@ static PyObject *take_capsule(PyObject *capsule)
         if (managed->major != 1)
             return core_fail(PyExc_BufferError, "DLPack version %u is not known", managed->major);
         result = take(&managed->tensor);
-        if (result && PyCapsule_SetName(capsule, "used_dltensor_versioned") == 0 && managed->deleter)
+        if (result && PyCapsule_SetName(capsule, "used_dltensor_versioned") == 0 &&
+            managed->deleter)
             managed->deleter(managed);
         return result;
     }
@@ -248,7 +256,8 @@ static PyObject *from_dlpack(PyObject *module, PyObject *object)
     PyObject *none = export ? PyTuple_New(0) : NULL;
     PyObject *version = none ? Py_BuildValue("{s(ii)}", "max_version", 1, 0) : NULL;
     PyObject *capsule = version ? PyObject_Call(export, none, version) : NULL;
-    if (!capsule && version && PyErr_ExceptionMatches(PyExc_TypeError)) { /* an exporter from before 1.0 */
+    if (!capsule && version &&
+        PyErr_ExceptionMatches(PyExc_TypeError)) { /* an exporter from before 1.0 */
         PyErr_Clear();
         capsule = PyObject_Call(export, none, NULL);
     }

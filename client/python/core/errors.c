@@ -57,7 +57,8 @@ static PyObject *make_class(PyObject *module, const char *name, PyObject *base, 
 int core_add_errors(PyObject *module)
 {
     PyObject *attributes = Py_BuildValue("{sisK}", "code", 0, "op", 0ull);
-    core.errors[0] = attributes ? PyErr_NewException("burn.Error", PyExc_RuntimeError, attributes) : NULL;
+    core.errors[0] =
+        attributes ? PyErr_NewException("burn.Error", PyExc_RuntimeError, attributes) : NULL;
     Py_XDECREF(attributes);
     if (!core.errors[0] || PyModule_AddObjectRef(module, "Error", core.errors[0]) < 0)
         return -1;
@@ -67,17 +68,21 @@ int core_add_errors(PyObject *module)
             return -1;
         core.errors[rows[i].status] = made;
     }
-    core.range_error = make_class(module, "RangeError", core.errors[BURN_STATUS_INVALID], "IndexError");
-    core.dtype_error = make_class(module, "DtypeError", core.errors[BURN_STATUS_INVALID], "TypeError");
+    core.range_error =
+        make_class(module, "RangeError", core.errors[BURN_STATUS_INVALID], "IndexError");
+    core.dtype_error =
+        make_class(module, "DtypeError", core.errors[BURN_STATUS_INVALID], "TypeError");
     return core.range_error && core.dtype_error ? 0 : -1;
 }
 
 /* An INVALID may be about an index or about a dtype; only its words tell. */
 static PyObject *class_of(const burn_error *error)
 {
-    if (error->status == BURN_STATUS_INVALID && (strstr(error->text, "out of range") || strstr(error->text, " is outside ")))
+    if (error->status == BURN_STATUS_INVALID &&
+        (strstr(error->text, "out of range") || strstr(error->text, " is outside ")))
         return core.range_error;
-    if (error->status == BURN_STATUS_INVALID && (strstr(error->text, "dtype") || strstr(error->text, "integers")))
+    if (error->status == BURN_STATUS_INVALID &&
+        (strstr(error->text, "dtype") || strstr(error->text, "integers")))
         return core.dtype_error;
     if (error->status > 0 && error->status < CORE_CLASSES)
         return core.errors[error->status];
@@ -95,7 +100,8 @@ PyObject *core_raise(burn_status status)
     PyObject *file = place ? PyTuple_GetItem(place, 0) : NULL;
     PyObject *text = NULL;
     if (file)
-        text = PyUnicode_FromFormat("%s (op %llu at %U:%S)", error->text, (unsigned long long)error->op_number, file,
+        text = PyUnicode_FromFormat("%s (op %llu at %U:%S)", error->text,
+                                    (unsigned long long)error->op_number, file,
                                     PyTuple_GetItem(place, 1));
     else
         text = PyUnicode_DecodeUTF8(error->text, (Py_ssize_t)strlen(error->text), "replace");

@@ -9,22 +9,25 @@ enum { INDEX_MAX = 64 };
 typedef enum dim_kind { DIM_KEPT, DIM_DROPPED, DIM_NEW } dim_kind;
 
 typedef struct selection {
-    int rank;                            /* of the tensor */
+    int rank; /* of the tensor */
     int64_t starts[BURN_MAX_RANK], stops[BURN_MAX_RANK], steps[BURN_MAX_RANK];
-    int64_t sliced[BURN_MAX_RANK];       /* shape after the slice */
-    int64_t shape[BURN_MAX_RANK];        /* of the result */
+    int64_t sliced[BURN_MAX_RANK]; /* shape after the slice */
+    int64_t shape[BURN_MAX_RANK];  /* of the result */
     int result_rank;
-    dim_kind kinds[INDEX_MAX];           /* in order: dims of the tensor and new ones */
+    dim_kind kinds[INDEX_MAX]; /* in order: dims of the tensor and new ones */
     int kind_count;
     bool slices, reshapes;
 } selection;
 
-/* ---- reading an index ----------------------------------------------------------------------------- */
+/* ---- reading an index
+ * ----------------------------------------------------------------------------- */
 
 static int push_kind(selection *s, dim_kind kind, int64_t size)
 {
     if (s->kind_count >= INDEX_MAX || (kind != DIM_DROPPED && s->result_rank >= BURN_MAX_RANK))
-        return core_fail(core.errors[BURN_STATUS_LIMIT], "the result would have more than %d dims", BURN_MAX_RANK), -1;
+        return core_fail(core.errors[BURN_STATUS_LIMIT], "the result would have more than %d dims",
+                         BURN_MAX_RANK),
+               -1;
     s->kinds[s->kind_count++] = kind;
     if (kind != DIM_DROPPED)
         s->shape[s->result_rank++] = size;
@@ -51,8 +54,10 @@ static int take_int(selection *s, const int64_t *dims, int dim, PyObject *item)
     if (index == -1 && PyErr_Occurred())
         return -1;
     if (index < -dims[dim] || index >= dims[dim])
-        return core_fail(core.range_error, "index %lld is out of bounds for dimension %d with size %lld", index, dim,
-                         (long long)dims[dim]), -1;
+        return core_fail(core.range_error,
+                         "index %lld is out of bounds for dimension %d with size %lld", index, dim,
+                         (long long)dims[dim]),
+               -1;
     s->starts[dim] = index < 0 ? index + dims[dim] : index;
     s->stops[dim] = s->starts[dim] + 1;
     s->steps[dim] = s->sliced[dim] = 1;
@@ -122,9 +127,14 @@ static int parse(PyObject *self, PyObject *items, selection *s)
     if (ellipses > 1)
         return core_fail(PyExc_IndexError, "an index can only have a single ellipsis ('...')"), -1;
     if (taken > s->rank)
-        return s->rank == 0 ? (core_fail(core.range_error, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to "
-                                                           "convert a 0-dim tensor to a number"), -1)
-                            : (core_fail(core.range_error, "too many indices for tensor of dimension %d", s->rank), -1);
+        return s->rank == 0
+                   ? (core_fail(core.range_error,
+                                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to "
+                                "convert a 0-dim tensor to a number"),
+                      -1)
+                   : (core_fail(core.range_error, "too many indices for tensor of dimension %d",
+                                s->rank),
+                      -1);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = PyTuple_GetItem(items, i);
         int done = 0;
@@ -155,13 +165,15 @@ static PyObject *items_of(PyObject *index)
     return PyTuple_Pack(1, index);
 }
 
-/* ---- get -------------------------------------------------------------------------------------------- */
+/* ---- get
+ * -------------------------------------------------------------------------------------------- */
 
 static PyObject *slice_of(PyObject *self, const selection *s)
 {
     burn_input input = burn_in(tensor_of(self));
     size_t rank = (size_t)s->rank;
-    burn_attribute attributes[] = {burn_list(s->starts, rank), burn_list(s->stops, rank), burn_list(s->steps, rank)};
+    burn_attribute attributes[] = {burn_list(s->starts, rank), burn_list(s->stops, rank),
+                                   burn_list(s->steps, rank)};
     return core_apply1(OP_SLICE, &input, 1, attributes, 3);
 }
 
@@ -219,10 +231,11 @@ PyObject *core_item_at(PyObject *self, Py_ssize_t index)
     return result;
 }
 
-/* ---- set -------------------------------------------------------------------------------------------- */
+/* ---- set
+ * -------------------------------------------------------------------------------------------- */
 
-/* The shape that a value must take so that it is broadcast over the slice: sizes at the right, 1 for
- * dropped dims, new ones left out. Returns its rank, or -1. */
+/* The shape that a value must take so that it is broadcast over the slice: sizes at the right, 1
+ * for dropped dims, new ones left out. Returns its rank, or -1. */
 static int value_shape(const selection *s, const burn_tensor *value, int64_t shape[BURN_MAX_RANK])
 {
     int given = burn_rank(value);
@@ -255,7 +268,9 @@ static PyObject *fail_shapes(PyObject *value, const selection *s)
         PyTuple_SetItem(want, i, PyLong_FromLongLong(s->shape[i]));
     if (given && want)
         core_fail(core.errors[BURN_STATUS_INVALID],
-                  "shape mismatch: value tensor of shape %S cannot be broadcast to indexing result of shape %S", given, want);
+                  "shape mismatch: value tensor of shape %S cannot be broadcast to indexing result "
+                  "of shape %S",
+                  given, want);
     Py_XDECREF(given);
     Py_XDECREF(want);
     return NULL;
@@ -282,7 +297,8 @@ static int update(PyObject *self, const selection *s, burn_input value)
 {
     burn_input inputs[] = {burn_in(tensor_of(self)), value};
     size_t rank = (size_t)s->rank;
-    burn_attribute attributes[] = {burn_list(s->starts, rank), burn_list(s->stops, rank), burn_list(s->steps, rank)};
+    burn_attribute attributes[] = {burn_list(s->starts, rank), burn_list(s->stops, rank),
+                                   burn_list(s->steps, rank)};
     PyObject *result = core_apply1(OP_SLICE_UPDATE, inputs, 2, attributes, 3);
     if (!result)
         return -1;
@@ -325,7 +341,8 @@ int core_setitem(PyObject *self, PyObject *index, PyObject *value)
         return set_basic(self, &s, value);
     if (!core.hooks[HOOK_SETITEM])
         return core_fail(PyExc_IndexError, "this kind of index is not supported"), -1;
-    PyObject *result = PyObject_CallFunctionObjArgs(core.hooks[HOOK_SETITEM], self, index, value, NULL);
+    PyObject *result =
+        PyObject_CallFunctionObjArgs(core.hooks[HOOK_SETITEM], self, index, value, NULL);
     Py_XDECREF(result);
     return result ? 0 : -1;
 }

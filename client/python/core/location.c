@@ -9,7 +9,7 @@ enum { RING = 65536, KNOWN = 256, CODE_UNIT_SHIFT = 4 };
 
 typedef struct place {
     PyObject *code; /* counted; NULL: not known */
-    int at;         /* offset of the instruction in the code; the line is looked up when it is asked for */
+    int at; /* offset of the instruction in the code; the line is looked up when it is asked for */
 } place;
 
 /* Whether a code object belongs to this package. */
@@ -20,9 +20,9 @@ typedef struct known_code {
 
 static struct {
     bool off;
-    place *ring; /* by op number modulo RING */
-    known_code known[KNOWN]; /* by address; a newer one displaces an older */
-    PyObject *folder;         /* str: the package's */
+    place *ring;                /* by op number modulo RING */
+    known_code known[KNOWN];    /* by address; a newer one displaces an older */
+    PyObject *folder;           /* str: the package's */
     PyObject *f_back, *f_lasti; /* str, interned */
 } places;
 
@@ -114,7 +114,8 @@ static long line_of(const place *at)
     while (iterator && line == 0 && (row = PyIter_Next(iterator))) {
         int begin = 0, end = 0;
         PyObject *number = NULL;
-        if (PyArg_ParseTuple(row, "iiO", &begin, &end, &number) && at->at >= begin && at->at < end && number != Py_None)
+        if (PyArg_ParseTuple(row, "iiO", &begin, &end, &number) && at->at >= begin &&
+            at->at < end && number != Py_None)
             line = PyLong_AsLong(number);
         Py_DECREF(row);
     }
@@ -160,7 +161,8 @@ static PyObject *location(PyObject *module, PyObject *number)
 }
 
 PyMethodDef core_location_methods[] = {
-    {"set_locations", set_locations, METH_O, "Whether the lines of ops are kept for errors of the daemon."},
+    {"set_locations", set_locations, METH_O,
+     "Whether the lines of ops are kept for errors of the daemon."},
     {"location", location, METH_O, "(file, line) where op number n was recorded, or None."},
     {NULL, NULL, 0, NULL},
 };

@@ -6,7 +6,6 @@
 
 core_state core;
 
-
 static void keep(PyObject **place, PyObject *object)
 {
     PyObject *before = *place;
@@ -30,7 +29,9 @@ static PyObject *set_dtypes(PyObject *module, PyObject *list)
 {
     (void)module;
     if (PySequence_Size(list) != CORE_DTYPES)
-        return PyErr_Occurred() ? NULL : core_fail(PyExc_ValueError, "%d objects are expected", CORE_DTYPES);
+        return PyErr_Occurred()
+                   ? NULL
+                   : core_fail(PyExc_ValueError, "%d objects are expected", CORE_DTYPES);
     for (int i = 1; i < CORE_DTYPES; i++) {
         PyObject *object = PySequence_GetItem(list, i);
         if (!object)
@@ -82,15 +83,17 @@ static PyMethodDef set_up_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "burn._core", .m_doc = "The C part of burn.", .m_size = -1, .m_methods = set_up_methods};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "burn._core",
+                                        .m_doc = "The C part of burn.", .m_size = -1,
+                                        .m_methods = set_up_methods};
 
 PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    PyMethodDef *const tables[] = {core_op_methods,     core_create_methods,   core_connection_methods, core_location_methods,
-                                   core_dlpack_methods, core_autograd_methods, core_rebuild_methods};
+    PyMethodDef *const tables[] = {
+        core_op_methods,     core_create_methods,   core_connection_methods, core_location_methods,
+        core_dlpack_methods, core_autograd_methods, core_rebuild_methods};
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;

@@ -6,7 +6,7 @@
 
 enum { INPUTS_INLINE = 16, ATTRS_MAX = 8, NUMBERS_MAX = 256 };
 
-/* ---- operands --------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 bool core_is_array(PyObject *object)
 {
@@ -18,7 +18,8 @@ static int from_int(PyObject *object, burn_input *out)
     long long value = PyLong_AsLongLong(object);
     if (value == -1 && PyErr_Occurred()) {
         PyErr_Clear();
-        core_fail(core.errors[BURN_STATUS_INVALID], "the integer %R does not fit into 64 bits", object);
+        core_fail(core.errors[BURN_STATUS_INVALID], "the integer %R does not fit into 64 bits",
+                  object);
         return -1;
     }
     *out = burn_int(value);
@@ -37,7 +38,9 @@ static int from_numpy_scalar(PyObject *object, burn_input *out)
     PyErr_Clear();
     if (!value)
         return 0;
-    int done = PyBool_Check(value) || PyLong_Check(value) || PyFloat_Check(value) ? core_to_input(value, out) : 0;
+    int done = PyBool_Check(value) || PyLong_Check(value) || PyFloat_Check(value)
+                   ? core_to_input(value, out)
+                   : 0;
     Py_DECREF(value);
     return done;
 }
@@ -77,7 +80,7 @@ int core_to_input_or_array(PyObject *object, burn_input *out, PyObject **out_own
     return 1;
 }
 
-/* ---- dtypes and shapes ------------------------------------------------------------------------ */
+/* ---- dtypes and shapes ----------------------------------------------------------------------- */
 
 int core_to_dtype(PyObject *object, int *out_dtype)
 {
@@ -107,7 +110,8 @@ static int to_int64(PyObject *object, int64_t *out)
     if (PyBool_Check(object) || PyFloat_Check(object) || is_tensor(object)) {
         if (is_tensor(object)) { /* a 0-d integer tensor is an index; others raise */
             PyObject *value = core_scalar(object);
-            int result = value && PyLong_Check(value) && !PyBool_Check(value) ? to_int64(value, out) : -1;
+            int result =
+                value && PyLong_Check(value) && !PyBool_Check(value) ? to_int64(value, out) : -1;
             if (result < 0 && !PyErr_Occurred())
                 core_fail(PyExc_TypeError, "an int is expected, not a %s tensor",
                           burn_dtype_text(burn_dtype_of(tensor_of(object))));
@@ -134,7 +138,8 @@ static Py_ssize_t to_numbers(PyObject *object, int64_t *numbers, Py_ssize_t most
         return -1;
     Py_ssize_t count = PyTuple_Size(items);
     if (count > most) {
-        core_fail(core.errors[BURN_STATUS_LIMIT], "a list of %zd numbers, at most %zd are allowed", count, most);
+        core_fail(core.errors[BURN_STATUS_LIMIT], "a list of %zd numbers, at most %zd are allowed",
+                  count, most);
         count = -1;
     }
     for (Py_ssize_t i = 0; i < count; i++)
@@ -151,7 +156,7 @@ int core_to_shape(PyObject *object, int64_t dims[BURN_MAX_RANK])
     return (int)to_numbers(object, dims, BURN_MAX_RANK);
 }
 
-/* ---- attributes ------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 typedef struct attr_room {
     burn_attribute attributes[ATTRS_MAX];
@@ -206,23 +211,26 @@ static int to_attributes(PyObject *object, attr_room *room)
         return core_fail(PyExc_TypeError, "attributes come as a tuple"), -1;
     room->count = PyTuple_Size(object);
     if (room->count > ATTRS_MAX)
-        return core_fail(core.errors[BURN_STATUS_INVALID], "%zd attributes, no op has more than %d", room->count, ATTRS_MAX), -1;
+        return core_fail(core.errors[BURN_STATUS_INVALID], "%zd attributes, no op has more than %d",
+                         room->count, ATTRS_MAX),
+               -1;
     for (Py_ssize_t i = 0; i < room->count; i++)
         if (to_attribute(PyTuple_GetItem(object, i), room, &room->attributes[i]) < 0)
             return -1;
     return 0;
 }
 
-/* ---- apply ------------------------------------------------------------------------------------ */
+/* ---- apply ----------------------------------------------------------------------------------- */
 
-PyObject *core_apply1(int op, const burn_input *inputs, size_t input_count, const burn_attribute *attributes,
-                      size_t attribute_count)
+PyObject *core_apply1(int op, const burn_input *inputs, size_t input_count,
+                      const burn_attribute *attributes, size_t attribute_count)
 {
     burn_context *context = core_context();
     burn_tensor *result = NULL;
     if (!context)
         return NULL;
-    burn_status status = burn_apply(context, op, inputs, input_count, attributes, attribute_count, &result, 1);
+    burn_status status =
+        burn_apply(context, op, inputs, input_count, attributes, attribute_count, &result, 1);
     if (status != BURN_STATUS_OK)
         return core_raise(status);
     core_note_location(context);
@@ -244,8 +252,8 @@ static PyObject *wrap_all(burn_tensor **results, Py_ssize_t count)
     return tuple;
 }
 
-static PyObject *apply_all(int op, const burn_input *inputs, Py_ssize_t count, const attr_room *room,
-                           Py_ssize_t output_count)
+static PyObject *apply_all(int op, const burn_input *inputs, Py_ssize_t count,
+                           const attr_room *room, Py_ssize_t output_count)
 {
     burn_tensor *few[4] = {NULL}, **results = few;
     burn_context *context = core_context();
@@ -255,8 +263,8 @@ static PyObject *apply_all(int op, const burn_input *inputs, Py_ssize_t count, c
         results = PyMem_Calloc((size_t)output_count, sizeof *results);
     if (!results)
         return PyErr_NoMemory();
-    burn_status status = burn_apply(context, op, inputs, (size_t)count, room->attributes, (size_t)room->count, results,
-                                    (size_t)output_count);
+    burn_status status = burn_apply(context, op, inputs, (size_t)count, room->attributes,
+                                    (size_t)room->count, results, (size_t)output_count);
     PyObject *tuple = NULL;
     if (status == BURN_STATUS_OK) {
         core_note_location(context);
@@ -304,7 +312,8 @@ static PyObject *apply(PyObject *module, PyObject *args, PyObject *kwargs)
     int op = 0;
     PyObject *given = NULL, *attrs = NULL, *owners = NULL, *result = NULL;
     Py_ssize_t output_count = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iO|On", names, &op, &given, &attrs, &output_count))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iO|On", names, &op, &given, &attrs,
+                                     &output_count))
         return NULL;
     if (output_count < 0 || output_count > UINT16_MAX)
         return core_fail(core.errors[BURN_STATUS_INVALID], "%zd outputs", output_count);
@@ -360,8 +369,8 @@ static PyObject *set_data(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *target = NULL, *source = NULL;
-    if (!PyArg_ParseTuple(args, "OO", &target, &source) || !core_check_tensor(target, "the target") ||
-        !core_check_tensor(source, "the source"))
+    if (!PyArg_ParseTuple(args, "OO", &target, &source) ||
+        !core_check_tensor(target, "the target") || !core_check_tensor(source, "the source"))
         return NULL;
     burn_status status = burn_set_data(tensor_of(target), tensor_of(source));
     if (status != BURN_STATUS_OK)
@@ -377,7 +386,8 @@ static PyObject *full(PyObject *module, PyObject *args)
     int64_t dims[BURN_MAX_RANK];
     int dtype = 0;
     burn_input input;
-    if (!PyArg_ParseTuple(args, "OOO", &shape, &value, &dtype_object) || core_to_dtype(dtype_object, &dtype) < 0)
+    if (!PyArg_ParseTuple(args, "OOO", &shape, &value, &dtype_object) ||
+        core_to_dtype(dtype_object, &dtype) < 0)
         return NULL;
     int rank = core_to_shape(shape, dims);
     int done = rank < 0 ? -1 : core_to_input(value, &input);
@@ -394,7 +404,8 @@ static PyObject *full(PyObject *module, PyObject *args)
 
 PyMethodDef core_op_methods[] = {
     {"apply", (PyCFunction)(void (*)(void))apply, METH_VARARGS | METH_KEYWORDS, "Records one op."},
-    {"assign", (PyCFunction)(void (*)(void))assign, METH_VARARGS | METH_KEYWORDS, "target := source."},
+    {"assign", (PyCFunction)(void (*)(void))assign, METH_VARARGS | METH_KEYWORDS,
+     "target := source."},
     {"set_data", set_data, METH_VARARGS, "target.data = source."},
     {"full", full, METH_VARARGS, "A tensor of one value."},
     {NULL, NULL, 0, NULL},

@@ -4,7 +4,7 @@
 
 #include "client/python/core/ops.h"
 
-/* ---- binary ----------------------------------------------------------------------------------- */
+/* ---- binary ---------------------------------------------------------------------------------- */
 
 /* Operands that are no tensors or numbers: arrays become tensors, the rest is the hook's. */
 static PyObject *binary_other(const char *name, int op, PyObject *a, PyObject *b)
@@ -93,7 +93,8 @@ static PyObject *matrix_multiply(PyObject *a, PyObject *b)
         Py_RETURN_NOTIMPLEMENTED;
     if (!is_tensor(b) && !core_is_array(b))
         Py_RETURN_NOTIMPLEMENTED;
-    return is_tensor(a) && is_tensor(b) ? binary(a, b, OP_MATMUL, "matmul") : binary_other("matmul", OP_MATMUL, a, b);
+    return is_tensor(a) && is_tensor(b) ? binary(a, b, OP_MATMUL, "matmul")
+                                        : binary_other("matmul", OP_MATMUL, a, b);
 }
 
 INPLACE(matrix_multiply_into, matrix_multiply)
@@ -120,9 +121,10 @@ static int special_power(PyObject *base, PyObject *exponent)
 {
     if (!is_tensor(base) || is_tensor(exponent))
         return 0;
-    double value = PyFloat_CheckExact(exponent)                                 ? PyFloat_AsDouble(exponent)
-                   : PyLong_CheckExact(exponent) && !PyBool_Check(exponent)     ? PyLong_AsDouble(exponent)
-                                                                                : 0;
+    double value = PyFloat_CheckExact(exponent) ? PyFloat_AsDouble(exponent)
+                   : PyLong_CheckExact(exponent) && !PyBool_Check(exponent)
+                       ? PyLong_AsDouble(exponent)
+                       : 0;
     PyErr_Clear();
     bool whole = !PyFloat_CheckExact(exponent);
     int dtype = burn_dtype_of(tensor_of(base));
@@ -151,7 +153,7 @@ static PyObject *power_into(PyObject *a, PyObject *b, PyObject *modulus)
     return into(a, power(a, b, modulus));
 }
 
-/* ---- unary ------------------------------------------------------------------------------------ */
+/* ---- unary ----------------------------------------------------------------------------------- */
 
 static PyObject *negative(PyObject *self)
 {
@@ -174,7 +176,7 @@ static PyObject *invert(PyObject *self)
     return unary(self, OP_BITWISE_NOT);
 }
 
-/* ---- comparison -------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static PyObject *compare(PyObject *a, PyObject *b, int how)
 {
@@ -190,7 +192,7 @@ static Py_hash_t hash(PyObject *self)
     return (Py_hash_t)((uintptr_t)self >> 4);
 }
 
-/* ---- conversion -------------------------------------------------------------------------------- */
+/* ---- conversion ------------------------------------------------------------------------------ */
 
 static int truth(PyObject *self)
 {
@@ -226,7 +228,8 @@ static PyObject *to_index(PyObject *self)
 {
     int dtype = burn_dtype_of(tensor_of(self));
     if (dtype <= BURN_DTYPE_BFLOAT16 || burn_elements(tensor_of(self)) != 1)
-        return core_fail(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+        return core_fail(PyExc_TypeError,
+                         "only integer tensors of a single element can be converted to an index");
     return to_int(self);
 }
 

@@ -8,11 +8,12 @@
 
 #include "client/python/core/ops.h"
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 PyObject *core_wrap_as(PyTypeObject *type, burn_tensor *own_tensor)
 {
-    allocfunc alloc = type == core.tensor_class ? core.tensor_alloc : (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    allocfunc alloc = type == core.tensor_class ? core.tensor_alloc
+                                                : (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *object = alloc(type, 0);
     if (!object) {
         burn_release(own_tensor);
@@ -66,7 +67,8 @@ bool core_check_tensor(PyObject *object, const char *what)
     return false;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------- */
+/* ---- attributes
+ * ---------------------------------------------------------------------------------- */
 
 PyObject *core_shape(const burn_tensor *tensor)
 {
@@ -178,7 +180,10 @@ static PyObject *get_matrix_transposed(PyObject *self, void *unused)
     int rank = burn_rank(tensor_of(self));
     int64_t dims[BURN_MAX_RANK] = {0};
     if (rank < 2)
-        return core_fail(core.errors[BURN_STATUS_INVALID], "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", rank);
+        return core_fail(
+            core.errors[BURN_STATUS_INVALID],
+            "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.",
+            rank);
     for (int i = 0; i < rank; i++)
         dims[i] = i;
     dims[rank - 1] = rank - 2;
@@ -202,7 +207,8 @@ static PyGetSetDef attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* ---- methods ------------------------------------------------------------------------------------- */
+/* ---- methods
+ * ------------------------------------------------------------------------------------- */
 
 static PyObject *size(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -217,8 +223,10 @@ static PyObject *size(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     int rank = burn_rank(tensor_of(self));
     if (index < -rank || index >= rank)
-        return core_fail(core.range_error, "Dimension out of range (expected to be in range of [%d, %d], but got %ld)",
-                         rank ? -rank : -1, rank ? rank - 1 : 0, index);
+        return core_fail(
+            core.range_error,
+            "Dimension out of range (expected to be in range of [%d, %d], but got %ld)",
+            rank ? -rank : -1, rank ? rank - 1 : 0, index);
     return PyLong_FromLongLong(burn_shape_of(tensor_of(self))[index < 0 ? index + rank : index]);
 }
 
@@ -265,19 +273,22 @@ static PyObject *make_subclass(PyObject *unused, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"size", (PyCFunction)(void (*)(void))size, METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dim."},
+    {"size", (PyCFunction)(void (*)(void))size, METH_VARARGS | METH_KEYWORDS,
+     "The shape, or the size of one dim."},
     {"dim", dim, METH_NOARGS, "The number of dims."},
     {"ndimension", dim, METH_NOARGS, "The number of dims."},
     {"numel", numel, METH_NOARGS, "The number of elements."},
     {"nelement", numel, METH_NOARGS, "The number of elements."},
-    {"_make_subclass", make_subclass, METH_VARARGS | METH_STATIC, "A tensor of another class that shares."},
+    {"_make_subclass", make_subclass, METH_VARARGS | METH_STATIC,
+     "A tensor of another class that shares."},
     {"__dlpack__", (PyCFunction)(void (*)(void))core_to_dlpack, METH_VARARGS | METH_KEYWORDS,
      "A capsule with a copy in this process."},
     {"__dlpack_device__", core_dlpack_device, METH_NOARGS, "(1, 0): this process's memory."},
     {NULL, NULL, 0, NULL},
 };
 
-/* ---- the type -------------------------------------------------------------------------------------- */
+/* ---- the type
+ * -------------------------------------------------------------------------------------- */
 
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(tensor_object, weak), READONLY, NULL},
@@ -309,13 +320,14 @@ int core_add_tensor_type(PyObject *module)
     append_methods(all_methods, &method_count, core_tensor_grad_methods);
     append_attributes(all_attributes, &attribute_count, attributes);
     append_attributes(all_attributes, &attribute_count, core_tensor_attributes);
-    const PyType_Slot own_slots[] = {{Py_tp_dealloc, deallocate}, {Py_tp_new, refuse_new},
+    const PyType_Slot own_slots[] = {{Py_tp_dealloc, deallocate},  {Py_tp_new, refuse_new},
                                      {Py_tp_methods, all_methods}, {Py_tp_getset, all_attributes},
                                      {Py_tp_members, members},     {Py_tp_iter, iterate}};
     PyType_Slot slots[SLOTS_MAX];
     for (size_t i = 0; i < sizeof own_slots / sizeof *own_slots; i++)
         slots[slot_count++] = own_slots[i];
-    for (const PyType_Slot *slot = core_operator_slots; slot->slot && slot_count + 1 < SLOTS_MAX; slot++)
+    for (const PyType_Slot *slot = core_operator_slots; slot->slot && slot_count + 1 < SLOTS_MAX;
+         slot++)
         slots[slot_count++] = *slot;
     slots[slot_count] = (PyType_Slot){0, NULL};
     PyType_Spec spec = {.name = "burn._core.Tensor",

@@ -74,14 +74,17 @@ static int read_into(PyObject *self, void *place, size_t bytes)
     return status == BURN_STATUS_OK ? 0 : (core_raise(status), -1);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------- */
+/* ---- numbers
+ * --------------------------------------------------------------------------------------- */
 
 PyObject *core_scalar(PyObject *self)
 {
     int64_t count = burn_elements(tensor_of(self));
     unsigned char element[8];
     if (count != 1)
-        return core_fail(core.errors[BURN_STATUS_INVALID], "a Tensor with %lld elements cannot be converted to Scalar", (long long)count);
+        return core_fail(core.errors[BURN_STATUS_INVALID],
+                         "a Tensor with %lld elements cannot be converted to Scalar",
+                         (long long)count);
     if (read_into(self, element, burn_size_bytes(tensor_of(self))) < 0)
         return NULL;
     return number_at(burn_dtype_of(tensor_of(self)), element);
@@ -122,12 +125,14 @@ static PyObject *tolist(PyObject *self, PyObject *unused)
     if (!elements)
         return PyErr_NoMemory();
     const unsigned char *cursor = elements;
-    PyObject *list = read_into(self, elements, bytes) < 0 ? NULL : nested(tensor_of(self), 0, &cursor);
+    PyObject *list =
+        read_into(self, elements, bytes) < 0 ? NULL : nested(tensor_of(self), 0, &cursor);
     PyMem_Free(elements);
     return list;
 }
 
-/* ---- bytes and arrays ---------------------------------------------------------------------------------- */
+/* ---- bytes and arrays
+ * ---------------------------------------------------------------------------------- */
 
 static PyObject *tobytes(PyObject *self, PyObject *unused)
 {
@@ -172,7 +177,8 @@ static PyObject *numpy(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     if (!force && burn_requires_grad(tensor_of(self)))
         return core_fail(core.errors[BURN_STATUS_INVALID],
-                         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+                         "Can't call numpy() on Tensor that requires grad. Use "
+                         "tensor.detach().numpy() instead.");
     return to_array(self);
 }
 
@@ -184,10 +190,12 @@ static PyObject *array(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &dtype, &copy))
         return NULL;
     if (copy == Py_False)
-        return core_fail(PyExc_ValueError, "the elements live in the daemon: an array of them is always a copy");
+        return core_fail(PyExc_ValueError,
+                         "the elements live in the daemon: an array of them is always a copy");
     if (burn_requires_grad(tensor_of(self)))
         return core_fail(core.errors[BURN_STATUS_INVALID],
-                         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+                         "Can't call numpy() on Tensor that requires grad. Use "
+                         "tensor.detach().numpy() instead.");
     PyObject *made = to_array(self);
     if (!made || dtype == Py_None)
         return made;
@@ -196,7 +204,8 @@ static PyObject *array(PyObject *self, PyObject *args, PyObject *kwargs)
     return cast;
 }
 
-/* ---- copies by value ------------------------------------------------------------------------------------ */
+/* ---- copies by value
+ * ------------------------------------------------------------------------------------ */
 
 static PyObject *module_function(const char *name)
 {
@@ -220,7 +229,8 @@ static PyObject *reduce(PyObject *self, PyObject *protocol)
         return NULL;
     }
     bool leaf = burn_is_leaf(tensor_of(self)) && burn_requires_grad(tensor_of(self));
-    return Py_BuildValue("N(NiNO)", rebuild, bytes, burn_dtype_of(tensor_of(self)), shape, leaf ? Py_True : Py_False);
+    return Py_BuildValue("N(NiNO)", rebuild, bytes, burn_dtype_of(tensor_of(self)), shape,
+                         leaf ? Py_True : Py_False);
 }
 
 /* _rebuild(bytes, dtype, shape, requires_grad) */
@@ -264,7 +274,8 @@ static PyObject *deep_copy(PyObject *self, PyObject *memo)
     if (requires_grad && !burn_is_leaf(tensor)) {
         Py_DECREF(key);
         return core_fail(core.errors[BURN_STATUS_INVALID],
-                         "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.");
+                         "Only Tensors created explicitly by the user (graph leaves) support the "
+                         "deepcopy protocol at the moment.");
     }
     status = burn_detach(tensor, &detached);
     burn_input input = burn_in(detached);
@@ -273,7 +284,8 @@ static PyObject *deep_copy(PyObject *self, PyObject *memo)
     burn_release(detached);
     if (status == BURN_STATUS_OK && requires_grad)
         status = burn_set_requires_grad(copy, 1);
-    PyObject *made = status == BURN_STATUS_OK ? core_wrap_as(Py_TYPE(self), copy) : core_raise(status);
+    PyObject *made =
+        status == BURN_STATUS_OK ? core_wrap_as(Py_TYPE(self), copy) : core_raise(status);
     if (made && PyObject_SetItem(memo, key, made) < 0)
         Py_CLEAR(made);
     Py_DECREF(key);
@@ -284,8 +296,10 @@ PyMethodDef core_value_methods[] = {
     {"item", item, METH_NOARGS, "The only element as a Python number. Waits."},
     {"tolist", tolist, METH_NOARGS, "The elements as nested lists. Waits."},
     {"tobytes", tobytes, METH_NOARGS, "The elements' bytes, row-major, little-endian. Waits."},
-    {"numpy", (PyCFunction)(void (*)(void))numpy, METH_VARARGS | METH_KEYWORDS, "A NumPy array with a copy. Waits."},
-    {"__array__", (PyCFunction)(void (*)(void))array, METH_VARARGS | METH_KEYWORDS, "A NumPy array with a copy."},
+    {"numpy", (PyCFunction)(void (*)(void))numpy, METH_VARARGS | METH_KEYWORDS,
+     "A NumPy array with a copy. Waits."},
+    {"__array__", (PyCFunction)(void (*)(void))array, METH_VARARGS | METH_KEYWORDS,
+     "A NumPy array with a copy."},
     {"__reduce_ex__", reduce, METH_O, "Pickles by value."},
     {"__copy__", shallow_copy, METH_NOARGS, "A second tensor that shares."},
     {"__deepcopy__", deep_copy, METH_O, "A copy by value."},

@@ -30,7 +30,8 @@ static void take_records(loopback *loop, const bd_message *message, size_t size)
     while (at < end) {
         burn_op_record record;
         ck_assert_ptr_null(burn_record_decode(&at, end, next, &loop->arena, &record));
-        record.output_count = record.output_count ? record.output_count : burn_op_output_count(&record);
+        record.output_count =
+            record.output_count ? record.output_count : burn_op_output_count(&record);
         next += record.output_count;
         *bd_vec_push(&loop->records) = record;
     }
@@ -78,7 +79,8 @@ void loopback_drain_all(loopback *loop)
     loopback_drain(loop);
 }
 
-void loopback_send(loopback *loop, const bd_message *message, const void *payload, size_t payload_bytes)
+void loopback_send(loopback *loop, const bd_message *message, const void *payload,
+                   size_t payload_bytes)
 {
     uint8_t *frame = bd_alloc(4096 + payload_bytes);
     size_t head = bd_message_encode(message, payload_bytes, frame, 4096);

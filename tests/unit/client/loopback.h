@@ -24,7 +24,8 @@ void loopback_deinit(loopback *loop);
 void loopback_drain(loopback *loop);
 /* Flushes first. */
 void loopback_drain_all(loopback *loop);
-void loopback_send(loopback *loop, const bd_message *message, const void *payload, size_t payload_bytes);
+void loopback_send(loopback *loop, const bd_message *message, const void *payload,
+                   size_t payload_bytes);
 /* Preface and WELCOME. */
 void loopback_open(loopback *loop, uint64_t credit_bytes);
 /* The last record; fails the test if there is none or its op has another name. */

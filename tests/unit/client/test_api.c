@@ -43,8 +43,8 @@ static void expect(burn_tensor *tensor, size_t count, const float *values)
     ck_assert_uint_le(count, 64);
     OK(burn_read(tensor, got, count * sizeof *got));
     for (size_t i = 0; i < count; i++)
-        ck_assert_msg(fabsf(got[i] - values[i]) <= 1e-5f * (1 + fabsf(values[i])), "element %zu: %g, want %g", i,
-                      (double)got[i], (double)values[i]);
+        ck_assert_msg(fabsf(got[i] - values[i]) <= 1e-5f * (1 + fabsf(values[i])),
+                      "element %zu: %g, want %g", i, (double)got[i], (double)values[i]);
 }
 
 START_TEST(values_go_there_and_back)
@@ -65,17 +65,20 @@ END_TEST
 
 START_TEST(errors_tell_what_is_wrong)
 {
-    burn_tensor *a = upload(2, 2, 3, (float[]){1, 2, 3, 4, 5, 6}), *b = upload(2, 3, 2, (float[]){1, 2, 3, 4, 5, 6}), *c = NULL;
+    burn_tensor *a = upload(2, 2, 3, (float[]){1, 2, 3, 4, 5, 6}),
+                *b = upload(2, 3, 2, (float[]){1, 2, 3, 4, 5, 6}), *c = NULL;
     ck_assert_int_eq(burn_add(context, burn_in(a), burn_in(b), &c), BURN_STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(burn_last_error()->text, "[2, 3]"));
     ck_assert_ptr_null(c);
     float few[2];
     ck_assert_int_eq(burn_read(a, few, sizeof few), BURN_STATUS_INVALID);
     int64_t negative[1] = {-1};
-    ck_assert_int_eq(burn_upload(context, BURN_DTYPE_FLOAT32, 1, negative, few, &c), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_upload(context, BURN_DTYPE_FLOAT32, 1, negative, few, &c),
+                     BURN_STATUS_INVALID);
     ck_assert_int_eq(burn_upload(context, 99, 0, NULL, few, &c), BURN_STATUS_INVALID);
     ck_assert_int_eq(burn_apply(context, 9999, NULL, 0, NULL, 0, &c, 1), BURN_STATUS_INVALID);
-    ck_assert_int_eq(burn_apply(context, 1, NULL, 0, NULL, 0, &c, 1), BURN_STATUS_INVALID); /* free is no op */
+    ck_assert_int_eq(burn_apply(context, 1, NULL, 0, NULL, 0, &c, 1),
+                     BURN_STATUS_INVALID);     /* free is no op */
     expect(a, 6, (float[]){1, 2, 3, 4, 5, 6}); /* nothing is disturbed */
     burn_release(a), burn_release(b);
 }
@@ -194,7 +197,8 @@ END_TEST
 
 START_TEST(programs)
 {
-    burn_tensor *x = upload(1, 3, 0, (float[]){1, 2, 3}), *total = upload(1, 3, 0, (float[]){0, 0, 0}), *in = NULL, *sum = NULL;
+    burn_tensor *x = upload(1, 3, 0, (float[]){1, 2, 3}),
+                *total = upload(1, 3, 0, (float[]){0, 0, 0}), *in = NULL, *sum = NULL;
     burn_program *program = NULL;
     OK(burn_program_begin(context, &x, 1, &in));
     OK(burn_add(context, burn_in(total), burn_in(in), &sum));
@@ -282,7 +286,8 @@ START_TEST(a_lost_daemon_is_an_error)
     float out[3];
     ck_assert_int_eq(burn_read(a, out, sizeof out), BURN_STATUS_UNAVAILABLE);
     ck_assert(!burn_alive(context));
-    ck_assert_int_eq(burn_exp(context, burn_in(a), &b), BURN_STATUS_UNAVAILABLE); /* and so do all calls */
+    ck_assert_int_eq(burn_exp(context, burn_in(a), &b),
+                     BURN_STATUS_UNAVAILABLE); /* and so do all calls */
     burn_release(a);
 }
 END_TEST
@@ -298,7 +303,8 @@ START_TEST(tensors_outlive_the_context)
     burn_close(other);
     float out[2];
     ck_assert_int_eq(burn_read(a, out, sizeof out), BURN_STATUS_UNAVAILABLE);
-    ck_assert_int_eq(burn_exp(context, burn_in(a), &b), BURN_STATUS_INVALID); /* of another connection */
+    ck_assert_int_eq(burn_exp(context, burn_in(a), &b),
+                     BURN_STATUS_INVALID); /* of another connection */
     burn_release(a);
 }
 END_TEST

@@ -37,7 +37,8 @@ END_TEST
 START_TEST(refused_version)
 {
     uint8_t preface[BURN_PREFACE_BYTES];
-    bd_preface_encode(&(bd_preface){.version_min = 3, .version_max = 4, .status = BD_CODE_UNSUPPORTED}, preface);
+    bd_preface_encode(
+        &(bd_preface){.version_min = 3, .version_max = 4, .status = BD_CODE_UNSUPPORTED}, preface);
     bd_error *error = bd_client_feed(client, preface, sizeof preface);
     ck_assert_int_eq(bd_error_code(error), BD_CODE_UNSUPPORTED);
     ck_assert_int_eq(bd_client_get_phase(client), BD_CLIENT_FAILED);
@@ -64,7 +65,8 @@ START_TEST(nothing_is_sent_without_credit)
     loopback_open(&loop, 100);
     bd_pending first = {0}, second = {0};
     bd_client_sync(client, &first);
-    bd_client_sync(client, &second); /* a SYNC takes 34 bytes or more: the credit is for two at most */
+    bd_client_sync(client,
+                   &second); /* a SYNC takes 34 bytes or more: the credit is for two at most */
     bd_pending third = {0};
     bd_client_sync(client, &third);
     loopback_drain(&loop);
@@ -74,11 +76,13 @@ START_TEST(nothing_is_sent_without_credit)
     bd_client_ping(client, &ping); /* control frames need none */
     loopback_drain(&loop);
     ck_assert_uint_eq(loop.messages.count, before + 1);
-    loopback_send(&loop, &(bd_message){.type = BD_MESSAGE_CREDIT, .credit = {.bytes = 1000}}, NULL, 0);
+    loopback_send(&loop, &(bd_message){.type = BD_MESSAGE_CREDIT, .credit = {.bytes = 1000}}, NULL,
+                  0);
     loopback_drain(&loop);
     ck_assert_uint_eq(bd_client_backlog(client), 0);
     bd_client_fail(client, BD_ERROR(UNAVAILABLE, "over"));
-    bd_error_free(first.error), bd_error_free(second.error), bd_error_free(third.error), bd_error_free(ping.error);
+    bd_error_free(first.error), bd_error_free(second.error), bd_error_free(third.error),
+        bd_error_free(ping.error);
 }
 END_TEST
 
@@ -91,7 +95,10 @@ START_TEST(get_in_chunks)
     const bd_message *get = loopback_message(&loop, BD_MESSAGE_GET);
     ck_assert_uint_eq(get->get.id, 5);
     bd_message data = {.type = BD_MESSAGE_DATA,
-                       .data = {.request = pending.request, .dtype = BURN_F32, .shape = {.rank = 1, .dims = {2}}, .total = 8}};
+                       .data = {.request = pending.request,
+                                .dtype = BURN_F32,
+                                .shape = {.rank = 1, .dims = {2}},
+                                .total = 8}};
     loopback_send(&loop, &data, "abcd", 4);
     ck_assert(!pending.done);
     data.data.offset = 4;
@@ -108,7 +115,8 @@ START_TEST(answer_of_another_size_is_refused)
     uint8_t place[8] = {0};
     bd_pending pending = {0};
     bd_client_get(client, 5, place, sizeof place, &pending);
-    bd_message data = {.type = BD_MESSAGE_DATA, .data = {.request = pending.request, .dtype = BURN_F32, .total = 800}};
+    bd_message data = {.type = BD_MESSAGE_DATA,
+                       .data = {.request = pending.request, .dtype = BURN_F32, .total = 800}};
     uint8_t frame[1024];
     size_t head = bd_message_encode(&data, 400, frame, sizeof frame);
     bd_error *error = bd_client_feed(client, frame, head + 400);
@@ -128,11 +136,17 @@ START_TEST(errors_reach_their_request)
     bd_client_sync(client, &sync);
     loopback_send(&loop,
                   &(bd_message){.type = BD_MESSAGE_ERROR,
-                                .error = {.request = get.request, .code = BD_CODE_NOT_FOUND, .text = bd_text_of("no tensor 5"), .op_index = 0}},
+                                .error = {.request = get.request,
+                                          .code = BD_CODE_NOT_FOUND,
+                                          .text = bd_text_of("no tensor 5"),
+                                          .op_index = 0}},
                   NULL, 0);
     loopback_send(&loop,
                   &(bd_message){.type = BD_MESSAGE_SYNCED,
-                                .synced = {.request = sync.request, .code = BD_CODE_NO_MEMORY, .text = bd_text_of("full"), .op_index = 9}},
+                                .synced = {.request = sync.request,
+                                           .code = BD_CODE_NO_MEMORY,
+                                           .text = bd_text_of("full"),
+                                           .op_index = 9}},
                   NULL, 0);
     ck_assert_int_eq(bd_error_code(get.error), BD_CODE_NOT_FOUND);
     ck_assert_str_eq(bd_error_text(get.error), "no tensor 5");
@@ -149,7 +163,11 @@ START_TEST(forgotten_request)
     uint8_t *place = bd_alloc(8);
     bd_pending pending = {0};
     bd_client_get(client, 5, place, 8, &pending);
-    bd_message data = {.type = BD_MESSAGE_DATA, .data = {.request = pending.request, .dtype = BURN_F32, .shape = {.rank = 1, .dims = {2}}, .total = 8}};
+    bd_message data = {.type = BD_MESSAGE_DATA,
+                       .data = {.request = pending.request,
+                                .dtype = BURN_F32,
+                                .shape = {.rank = 1, .dims = {2}},
+                                .total = 8}};
     uint8_t frame[1024];
     size_t head = bd_message_encode(&data, 8, frame, sizeof frame);
     memset(frame + head, 'x', 8);
@@ -180,7 +198,8 @@ START_TEST(upload_small_and_in_chunks)
     uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX];
     type.shape.dims[0] = 1 << 20;
     uint64_t large = bd_client_mint(client);
-    ck_assert_uint_eq(bd_client_put_head(client, large, &type, 0, 1 << 20, head), 0); /* no credit for it */
+    ck_assert_uint_eq(bd_client_put_head(client, large, &type, 0, 1 << 20, head),
+                      0); /* no credit for it */
     ck_assert_uint_gt(bd_client_put_head(client, large, &type, 0, 1024, head), 0);
     ck_assert_uint_eq(large, id + 1);
 }

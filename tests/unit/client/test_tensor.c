@@ -32,15 +32,18 @@ static burn_tensor *full(int rank, int64_t a, int64_t b, burn_dtype dtype)
 {
     int64_t dims[2] = {a, b};
     bd_input_operand value = {.kind = BURN_OPERAND_FLOAT, .f = 1.5};
-    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.values = dims, .count = (uint32_t)rank}, {.value = dtype}};
+    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.values = dims, .count = (uint32_t)rank},
+                                          {.value = dtype}};
     burn_tensor *out = NULL;
-    ck_assert_ptr_null(bd_session_apply(session, burn_op_lookup(BURN_OP_FULL), &value, 1, attrs, &out, 1));
+    ck_assert_ptr_null(
+        bd_session_apply(session, burn_op_lookup(BURN_OP_FULL), &value, 1, attrs, &out, 1));
     return out;
 }
 
 static bd_error *try_op(int op, burn_tensor *a, burn_tensor *b, burn_tensor **out)
 {
-    bd_input_operand inputs[2] = {{.kind = BURN_OPERAND_TENSOR, .tensor = a}, {.kind = BURN_OPERAND_TENSOR, .tensor = b}};
+    bd_input_operand inputs[2] = {{.kind = BURN_OPERAND_TENSOR, .tensor = a},
+                                  {.kind = BURN_OPERAND_TENSOR, .tensor = b}};
     return bd_session_apply(session, burn_op_lookup(op), inputs, b ? 2 : 1, NULL, out, 1);
 }
 
@@ -57,7 +60,8 @@ static burn_tensor *reshape(burn_tensor *x, int rank, int64_t a, int64_t b)
     bd_input_operand input = {.kind = BURN_OPERAND_TENSOR, .tensor = x};
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.values = dims, .count = (uint32_t)rank}};
     burn_tensor *out = NULL;
-    ck_assert_ptr_null(bd_session_apply(session, burn_op_lookup(BURN_OP_RESHAPE), &input, 1, attrs, &out, 1));
+    ck_assert_ptr_null(
+        bd_session_apply(session, burn_op_lookup(BURN_OP_RESHAPE), &input, 1, attrs, &out, 1));
     return out;
 }
 
@@ -67,17 +71,22 @@ static burn_tensor *transpose(burn_tensor *x)
     bd_input_operand input = {.kind = BURN_OPERAND_TENSOR, .tensor = x};
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.values = dims, .count = 2}};
     burn_tensor *out = NULL;
-    ck_assert_ptr_null(bd_session_apply(session, burn_op_lookup(BURN_OP_PERMUTE), &input, 1, attrs, &out, 1));
+    ck_assert_ptr_null(
+        bd_session_apply(session, burn_op_lookup(BURN_OP_PERMUTE), &input, 1, attrs, &out, 1));
     return out;
 }
 
 static burn_tensor *rows(burn_tensor *x, int64_t start, int64_t stop)
 {
-    int64_t starts[2] = {start, 0}, stops[2] = {stop, bd_tensor_type(x)->shape.dims[1]}, steps[2] = {1, 1};
+    int64_t starts[2] = {start, 0}, stops[2] = {stop, bd_tensor_type(x)->shape.dims[1]},
+            steps[2] = {1, 1};
     bd_input_operand input = {.kind = BURN_OPERAND_TENSOR, .tensor = x};
-    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.values = starts, .count = 2}, {.values = stops, .count = 2}, {.values = steps, .count = 2}};
+    burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.values = starts, .count = 2},
+                                          {.values = stops, .count = 2},
+                                          {.values = steps, .count = 2}};
     burn_tensor *out = NULL;
-    ck_assert_ptr_null(bd_session_apply(session, burn_op_lookup(BURN_OP_SLICE), &input, 1, attrs, &out, 1));
+    ck_assert_ptr_null(
+        bd_session_apply(session, burn_op_lookup(BURN_OP_SLICE), &input, 1, attrs, &out, 1));
     return out;
 }
 
@@ -116,7 +125,8 @@ START_TEST(shapes_are_checked_at_once)
     burn_tensor *a = full(2, 2, 3, BURN_F32), *b = full(2, 3, 4, BURN_F32), *out = NULL;
     size_t before = loopback_count(&loop, "add");
     bd_error *error = try_op(BURN_OP_ADD, a, b, &out);
-    ck_assert_msg(strstr(bd_error_text(error), "[2, 3]") && strstr(bd_error_text(error), "[3, 4]"), "%s", bd_error_text(error));
+    ck_assert_msg(strstr(bd_error_text(error), "[2, 3]") && strstr(bd_error_text(error), "[3, 4]"),
+                  "%s", bd_error_text(error));
     bd_error_free(error);
     ck_assert_ptr_null(out);
     ck_assert_uint_eq(loopback_count(&loop, "add"), before);
@@ -148,7 +158,8 @@ START_TEST(in_place_is_a_new_value)
     burn_tensor *wrong = full(2, 3, 3, BURN_F32);
     expect(assign(a, wrong, 0), "[2, 3]");
     burn_tensor *ints = full(2, 2, 3, BURN_I64);
-    expect(assign(ints, a, 0), "result type float32 can't be cast to the desired output type int64");
+    expect(assign(ints, a, 0),
+           "result type float32 can't be cast to the desired output type int64");
     ck_assert_ptr_null(assign(ints, a, BD_ASSIGN_CAST));
     ck_assert_int_eq(bd_tensor_type(ints)->dtype, BURN_I64);
     release(a, b, wrong);
@@ -160,7 +171,8 @@ END_TEST
 
 START_TEST(write_through_a_slice)
 {
-    burn_tensor *base = full(2, 4, 3, BURN_F32), *view = rows(base, 1, 3), *value = full(2, 2, 3, BURN_F32);
+    burn_tensor *base = full(2, 4, 3, BURN_F32), *view = rows(base, 1, 3),
+                *value = full(2, 2, 3, BURN_F32);
     ck_assert(bd_tensor_is_view(view));
     uint64_t before = id_of(base);
     ck_assert_ptr_null(assign(view, value, 0));
@@ -176,10 +188,12 @@ END_TEST
 
 START_TEST(write_through_a_chain)
 {
-    burn_tensor *base = full(2, 4, 3, BURN_F32), *turned = transpose(base), *part = rows(turned, 0, 2);
+    burn_tensor *base = full(2, 4, 3, BURN_F32), *turned = transpose(base),
+                *part = rows(turned, 0, 2);
     burn_tensor *flat = reshape(base, 1, 12, 0), *value = full(2, 2, 4, BURN_F32);
     ck_assert_ptr_null(assign(part, value, 0));
-    const burn_op_record *back = loopback_last(&loop, "permute"); /* slice_update, then the way back */
+    const burn_op_record *back =
+        loopback_last(&loop, "permute"); /* slice_update, then the way back */
     ck_assert_uint_eq(loopback_count(&loop, "slice_update"), 1);
     ck_assert_uint_eq(id_of(base), back->first_output);
     uint64_t stale = id_of(flat); /* is read again from the new base */
@@ -193,7 +207,8 @@ END_TEST
 
 START_TEST(write_to_the_base_shows_in_views)
 {
-    burn_tensor *base = full(2, 4, 3, BURN_F32), *view = rows(base, 0, 2), *value = full(2, 4, 3, BURN_F32);
+    burn_tensor *base = full(2, 4, 3, BURN_F32), *view = rows(base, 0, 2),
+                *value = full(2, 4, 3, BURN_F32);
     uint64_t before = id_of(view);
     ck_assert_ptr_null(assign(base, value, 0));
     ck_assert_uint_ne(id_of(view), before);
@@ -208,8 +223,10 @@ START_TEST(expanded_memory_is_not_written)
     int64_t dims[2] = {4, 3};
     bd_input_operand input = {.kind = BURN_OPERAND_TENSOR, .tensor = base};
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.values = dims, .count = 2}};
-    ck_assert_ptr_null(bd_session_apply(session, burn_op_lookup(BURN_OP_EXPAND), &input, 1, attrs, &wide, 1));
-    expect(assign(wide, value, 0), "more than one element of the written-to tensor refers to a single memory location");
+    ck_assert_ptr_null(
+        bd_session_apply(session, burn_op_lookup(BURN_OP_EXPAND), &input, 1, attrs, &wide, 1));
+    expect(assign(wide, value, 0),
+           "more than one element of the written-to tensor refers to a single memory location");
     release(base, value, wide);
 }
 END_TEST
@@ -249,7 +266,8 @@ END_TEST
 
 START_TEST(backward_asks_for_the_leaves)
 {
-    burn_tensor *x = full(2, 2, 3, BURN_F32), *w = full(2, 2, 3, BURN_F32), *unused = full(2, 2, 3, BURN_F32);
+    burn_tensor *x = full(2, 2, 3, BURN_F32), *w = full(2, 2, 3, BURN_F32),
+                *unused = full(2, 2, 3, BURN_F32);
     ck_assert_ptr_null(bd_tensor_set_requires_grad(w, true));
     ck_assert_ptr_null(bd_tensor_set_requires_grad(unused, true));
     burn_tensor *y = op(BURN_OP_MUL, x, w), *loss = op(BURN_OP_SUM, y, NULL);
@@ -263,7 +281,8 @@ START_TEST(backward_asks_for_the_leaves)
     ck_assert_uint_eq(id_of(bd_tensor_grad(w)), grad->first_output);
     ck_assert_ptr_null(bd_tensor_grad(unused));
     ck_assert_ptr_null(bd_tensor_grad(x));
-    expect(bd_session_backward(session, &loss, NULL, 1, NULL, 0, 0), "backward through the graph a second time");
+    expect(bd_session_backward(session, &loss, NULL, 1, NULL, 0, 0),
+           "backward through the graph a second time");
     release(x, w, unused);
     release(y, loss, NULL);
 }
@@ -305,7 +324,8 @@ START_TEST(leaves_are_not_written_with_gradients_on)
 {
     burn_tensor *w = full(2, 2, 3, BURN_F32), *value = full(2, 2, 3, BURN_F32), *view = NULL;
     ck_assert_ptr_null(bd_tensor_set_requires_grad(w, true));
-    expect(assign(w, value, 0), "a leaf Variable that requires grad is being used in an in-place operation");
+    expect(assign(w, value, 0),
+           "a leaf Variable that requires grad is being used in an in-place operation");
     view = transpose(w);
     burn_tensor *turned = transpose(value);
     expect(assign(view, turned, 0), "a view of a leaf Variable that requires grad");

@@ -151,29 +151,18 @@ static void concat(op_shaping *shaping)
     }
 }
 
-static void stack(op_shaping *shaping)
-{
-    int64_t dim = attr(shaping, "dim")->value;
-    const bd_graph_node *x = input(shaping, 0);
-    shaping->rank = x->rank + 1;
-    for (int axis = 0, from = 0; axis < shaping->rank && axis < BURN_RANK_MAX; axis++)
-        shaping->dims[axis] = axis == dim ? bd_int_const(shaping->graph->ints, shaping->input_count)
-                                          : x->dims[from++];
-    for (uint32_t i = 1; i < shaping->input_count; i++)
-        unite_nodes(shaping, x, input(shaping, i));
-}
-
 /* ---- reductions, products, indices ---- */
 
-static void reduce(op_shaping *shaping, const int64_t *dims, uint32_t count)
+static void reduce(op_shaping *shaping)
 {
     const bd_graph_node *x = input(shaping, 0);
+    const bd_attr_value *dims = attr(shaping, "dims");
     bool keep = attr(shaping, "keepdim")->value != 0;
     shaping->rank = 0;
     for (uint32_t axis = 0; axis < x->rank; axis++) {
         bool reduced = false;
-        for (uint32_t i = 0; i < count; i++)
-            reduced |= dims[i] == axis;
+        for (uint32_t i = 0; i < dims->count; i++)
+            reduced |= dims->values[i] == axis;
         if (!reduced)
             shaping->dims[shaping->rank++] = x->dims[axis];
         else if (keep)
@@ -191,41 +180,6 @@ static void dot(op_shaping *shaping)
         unite(shaping, a->dims[i], b->dims[i]);
     unite(shaping, a->dims[rank - 1], b->dims[rank - 2]);
     shaping->dims[rank - 1] = b->dims[rank - 1];
-}
-
-/* Of matmul's two operands, with their batch dims broadcast. */
-static void matmul(op_shaping *shaping)
-{
-    bd_ints *ints = shaping->graph->ints;
-    const bd_graph_node *a = input(shaping, 0), *b = input(shaping, 1);
-    bd_int inner_a = a->dims[a->rank - 1], inner_b = b->dims[b->rank > 1 ? b->rank - 2 : 0];
-    uint32_t batch_a = a->rank > 2 ? a->rank - 2u : 0, batch_b = b->rank > 2 ? b->rank - 2u : 0;
-    uint32_t batch = batch_a > batch_b ? batch_a : batch_b;
-    unite(shaping, inner_a, inner_b);
-    for (uint32_t i = 0; i < batch; i++) {
-        bd_int x =
-            i + batch_a >= batch ? bd_int_find(ints, a->dims[i + batch_a - batch]) : BD_INT_1;
-        bd_int y =
-            i + batch_b >= batch ? bd_int_find(ints, b->dims[i + batch_b - batch]) : BD_INT_1;
-        if (x != BD_INT_1 && y != BD_INT_1)
-            unite(shaping, x, y);
-        shaping->dims[i] = x == BD_INT_1 ? y : x;
-    }
-    shaping->rank = (int)batch;
-    if (a->rank > 1)
-        shaping->dims[shaping->rank++] = a->dims[a->rank - 2];
-    if (b->rank > 1)
-        shaping->dims[shaping->rank++] = b->dims[b->rank - 1];
-}
-
-static void linear(op_shaping *shaping)
-{
-    const bd_graph_node *x = input(shaping, 0), *weight = input(shaping, 1);
-    take_dims(shaping, x);
-    unite(shaping, x->dims[x->rank - 1], weight->dims[1]);
-    shaping->dims[x->rank - 1] = weight->dims[0];
-    if (has_input(shaping, 2))
-        unite(shaping, weight->dims[0], input(shaping, 2)->dims[0]);
 }
 
 static void layer_norm(op_shaping *shaping)
@@ -280,119 +234,51 @@ static void class_loss(op_shaping *shaping)
         take_dims(shaping, target);
 }
 
-static void soft_loss(op_shaping *shaping)
+static void same(op_shaping *shaping)
 {
-    const bd_graph_node *x = input(shaping, 0);
-    uint32_t class_dim = x->rank > 1;
-    unite_nodes(shaping, x, input(shaping, 1));
-    if (attr(shaping, "reduction")->value == 0)
-        for (uint32_t axis = 0; axis < x->rank; axis++)
-            if (axis != class_dim)
-                shaping->dims[shaping->rank++] = x->dims[axis];
+    take_dims(shaping, input(shaping, 0));
 }
 
-static void apply(op_shaping *shaping)
+static void named_shape(op_shaping *shaping)
 {
-    const burn_op_info *info = shaping->info;
-    switch ((burn_shape_rule)info->shape_rule) {
-    case BURN_SHAPE_RULE_NONE:
-    case BURN_SHAPE_RULE_GRAD:
-    case BURN_SHAPE_RULE_CONSTANT:
-    case BURN_SHAPE_RULE_SPLIT:
-    case BURN_SHAPE_RULE_TAKE_ND:
-        shaping->rank = -1; /* no rows of these stay whole */
-        break;
-    case BURN_SHAPE_RULE_SCALAR:
-        break;
-    case BURN_SHAPE_RULE_BROADCAST:
-    case BURN_SHAPE_RULE_SAME:
-    case BURN_SHAPE_RULE_SAME_DIM:
-    case BURN_SHAPE_RULE_FLIP:
-    case BURN_SHAPE_RULE_TRIANGLE:
-    case BURN_SHAPE_RULE_SLICE_UPDATE:
-    case BURN_SHAPE_RULE_PUT_ND:
-    case BURN_SHAPE_RULE_LIKE_INPUTS:
-        take_dims(shaping, input(shaping, 0));
-        break;
-    case BURN_SHAPE_RULE_POINT_LOSS:
-        if (attr(shaping, "reduction")->value == 0)
-            take_dims(shaping, input(shaping, 0));
-        break;
-    case BURN_SHAPE_RULE_SHAPE:
-    case BURN_SHAPE_RULE_RESHAPE:
-        take_sizes(shaping, "shape");
-        break;
-    case BURN_SHAPE_RULE_COUNT:
-        shaping->dims[shaping->rank++] = (bd_int)attr(shaping, "count")->value;
-        break;
-    case BURN_SHAPE_RULE_EYE:
-        shaping->dims[shaping->rank++] = (bd_int)attr(shaping, "rows")->value;
-        shaping->dims[shaping->rank++] = (bd_int)attr(shaping, "columns")->value;
-        break;
-    case BURN_SHAPE_RULE_ONE_HOT:
-        take_dims(shaping, input(shaping, 0));
-        shaping->dims[shaping->rank++] = (bd_int)attr(shaping, "classes")->value;
-        break;
-    case BURN_SHAPE_RULE_PERMUTE:
-        permute(shaping);
-        break;
-    case BURN_SHAPE_RULE_EXPAND:
-        expand(shaping);
-        break;
-    case BURN_SHAPE_RULE_SLICE:
-        slice(shaping, shaping->dims, &shaping->rank);
-        break;
-    case BURN_SHAPE_RULE_PAD:
-        pad(shaping);
-        break;
-    case BURN_SHAPE_RULE_CONCAT:
-        concat(shaping);
-        break;
-    case BURN_SHAPE_RULE_STACK:
-        stack(shaping);
-        break;
-    case BURN_SHAPE_RULE_SLICE_SET:
-        slice_set(shaping);
-        break;
-    case BURN_SHAPE_RULE_REDUCE:
-    case BURN_SHAPE_RULE_REDUCE_SOME:
-        reduce(shaping, attr(shaping, "dims")->values, attr(shaping, "dims")->count);
-        break;
-    case BURN_SHAPE_RULE_REDUCE_ONE:
-        reduce(shaping, &attr(shaping, "dim")->value, 1);
-        break;
-    case BURN_SHAPE_RULE_MATMUL:
-        matmul(shaping);
-        break;
-    case BURN_SHAPE_RULE_LINEAR:
-        linear(shaping);
-        break;
-    case BURN_SHAPE_RULE_DOT:
-        dot(shaping);
-        break;
-    case BURN_SHAPE_RULE_LAYER_NORM:
-        layer_norm(shaping);
-        break;
-    case BURN_SHAPE_RULE_EMBEDDING:
-        replace_dims(shaping, 0, 1);
-        break;
-    case BURN_SHAPE_RULE_TAKE:
-        replace_dims(shaping, attr(shaping, "dim")->value, 1);
-        break;
-    case BURN_SHAPE_RULE_GATHER:
-        gather(shaping);
-        break;
-    case BURN_SHAPE_RULE_SCATTER:
-        scatter(shaping);
-        break;
-    case BURN_SHAPE_RULE_CLASS_LOSS:
-        class_loss(shaping);
-        break;
-    case BURN_SHAPE_RULE_SOFT_LOSS:
-        soft_loss(shaping);
-        break;
-    }
+    take_sizes(shaping, "shape");
 }
+
+static void slice_dims(op_shaping *shaping)
+{
+    slice(shaping, shaping->dims, &shaping->rank);
+}
+
+static void embedding(op_shaping *shaping)
+{
+    replace_dims(shaping, 0, 1);
+}
+
+/* Of the ops that can stay whole; the others become their parts as soon as they are built. */
+typedef void (*shape_function)(op_shaping *shaping);
+static const shape_function functions[] = {
+    [BURN_SHAPE_RULE_BROADCAST] = same,
+    [BURN_SHAPE_RULE_SAME] = same,
+    [BURN_SHAPE_RULE_SAME_DIM] = same,
+    [BURN_SHAPE_RULE_FLIP] = same,
+    [BURN_SHAPE_RULE_TRIANGLE] = same,
+    [BURN_SHAPE_RULE_SHAPE] = named_shape,
+    [BURN_SHAPE_RULE_RESHAPE] = named_shape,
+    [BURN_SHAPE_RULE_EXPAND] = expand,
+    [BURN_SHAPE_RULE_PERMUTE] = permute,
+    [BURN_SHAPE_RULE_SLICE] = slice_dims,
+    [BURN_SHAPE_RULE_SLICE_SET] = slice_set,
+    [BURN_SHAPE_RULE_PAD] = pad,
+    [BURN_SHAPE_RULE_CONCAT] = concat,
+    [BURN_SHAPE_RULE_REDUCE] = reduce,
+    [BURN_SHAPE_RULE_REDUCE_SOME] = reduce,
+    [BURN_SHAPE_RULE_DOT] = dot,
+    [BURN_SHAPE_RULE_LAYER_NORM] = layer_norm,
+    [BURN_SHAPE_RULE_EMBEDDING] = embedding,
+    [BURN_SHAPE_RULE_GATHER] = gather,
+    [BURN_SHAPE_RULE_SCATTER] = scatter,
+    [BURN_SHAPE_RULE_CLASS_LOSS] = class_loss,
+};
 
 int bd_shape_symbolic(bd_graph *graph, const burn_op_info *info, const bd_node *inputs,
                       uint32_t input_count, const bd_attr_value *attrs, bd_int dims[BURN_RANK_MAX])
@@ -403,10 +289,13 @@ int bd_shape_symbolic(bd_graph *graph, const burn_op_info *info, const bd_node *
                           .input_count = input_count,
                           .attrs = attrs,
                           .dims = dims};
-    apply(&shaping);
-    if (shaping.rank < 0 || shaping.rank > BURN_RANK_MAX) {
-        bd_graph_fail(graph, BD_ERROR(INTERNAL, "op %s: no symbolic shape of rank %d", info->name,
-                                      shaping.rank));
+    shape_function function = NULL;
+    if (info->shape_rule < sizeof functions / sizeof *functions)
+        function = functions[info->shape_rule];
+    if (function)
+        function(&shaping);
+    if (!function || shaping.rank > BURN_RANK_MAX) {
+        bd_graph_fail(graph, BD_ERROR(INTERNAL, "op %s has no symbolic shape", info->name));
         return -1;
     }
     for (int i = 0; i < shaping.rank; i++)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from typing import Any, Callable, ParamSpec, TypeVar, overload
 
 from . import _core
 from ._tensor import Tensor
@@ -51,6 +51,14 @@ def _restore(structure: Any, tensors: Any) -> Any:
     return structure
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def jit(function: Callable[P, R], *, name: str | None = None) -> Callable[P, R]: ...
+@overload
+def jit(*, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def jit(function: Callable | None = None, *, name: str | None = None) -> Callable:
     """Traces the function at its first call for each signature, then calls the daemon's copy.
 

@@ -9,4 +9,9 @@ from .module import Module
 from .normalization import LayerNorm, RMSNorm
 from .sparse import Embedding
 
-__all__ = [name for name, value in list(globals().items()) if isinstance(value, type)]
+__all__ = [
+    "BCEWithLogitsLoss", "CrossEntropyLoss", "Dropout", "ELU", "Embedding", "Flatten", "GELU", "Hardtanh",
+    "HuberLoss", "Identity", "L1Loss", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "Module",
+    "ModuleDict", "ModuleList", "MSELoss", "NLLLoss", "ParameterDict", "ParameterList", "ReLU", "RMSNorm",
+    "Sequential", "Sigmoid", "SiLU", "Softmax", "Softplus", "Tanh",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict, namedtuple
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Self
 
 from ..._tensor import Tensor, no_grad
 from ..parameter import Parameter
@@ -215,7 +215,7 @@ class Module:
             raise AttributeError(f"{target!r} is not a Parameter")
         return parameter
 
-    def apply(self, function: Callable[["Module"], Any]) -> "Module":
+    def apply(self, function: Callable[["Module"], Any]) -> Self:
         for module in self.children():
             module.apply(function)
         function(self)
@@ -223,7 +223,7 @@ class Module:
 
     # ---- mode and type ----
 
-    def train(self, mode: bool = True) -> "Module":
+    def train(self, mode: bool = True) -> Self:
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be a bool")
         self.training = mode
@@ -231,10 +231,10 @@ class Module:
             module.train(mode)
         return self
 
-    def eval(self) -> "Module":
+    def eval(self) -> Self:
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "Module":
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -247,7 +247,7 @@ class Module:
                 else:
                     parameter.grad = parameter.grad.detach() * 0
 
-    def _convert(self, function: Callable[[Tensor], Tensor]) -> "Module":
+    def _convert(self, function: Callable[[Tensor], Tensor]) -> Self:
         seen: set[int] = set()
         with no_grad():
             for module in self.modules():
@@ -263,24 +263,24 @@ class Module:
                         module._buffers[name] = function(buffer)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> "Module":
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         def convert(tensor: Tensor) -> Tensor:
             return tensor.to(*args, **kwargs) if tensor.is_floating_point() else tensor
         return self._convert(convert)
 
-    def float(self) -> "Module":
+    def float(self) -> Self:
         return self._convert(lambda t: t.float() if t.is_floating_point() else t)
 
-    def double(self) -> "Module":
+    def double(self) -> Self:
         return self._convert(lambda t: t.double() if t.is_floating_point() else t)
 
-    def half(self) -> "Module":
+    def half(self) -> Self:
         return self._convert(lambda t: t.half() if t.is_floating_point() else t)
 
-    def bfloat16(self) -> "Module":
+    def bfloat16(self) -> Self:
         return self._convert(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
-    def cpu(self) -> "Module":
+    def cpu(self) -> Self:
         return self
 
     # ---- state ----

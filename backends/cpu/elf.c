@@ -165,7 +165,8 @@ static void keep_functions(const struct image *image, bd_loaded *code)
         const Elf64_Sym *symbol = &image->symbols[i];
         if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_name >= image->string_bytes ||
             symbol->st_shndx >= image->section_count ||
-            image->places[symbol->st_shndx] == SIZE_MAX)
+            image->places[symbol->st_shndx] == SIZE_MAX ||
+            symbol->st_value > image->sections[symbol->st_shndx].sh_size)
             continue;
         struct code_symbol *kept = &code->symbols[code->symbol_count++];
         memset(kept, 0, sizeof *kept);

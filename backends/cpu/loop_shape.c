@@ -156,7 +156,7 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
             shape->unroll = weight <= 16 ? 4 : weight <= 40 ? 2 : 1;
     }
     shape->lanes = shape->vector_axis < 0 ? 1 : lanes * shape->unroll;
-    shape->single = target->masked && weight > 2;
+    shape->single = target->masked && weight > 4;
     size_t widest = 1;
     for (int i = 0; i < program->buffer_count; i++)
         if (burn_dtype_size(program->buffers[i].dtype) > widest)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/c/context.h"
+#include "client/core/strides.h"
 #include "proto/base/alloc.h"
 #include "proto/ops.h"
 
@@ -208,6 +209,24 @@ int burn_is_contiguous(const burn_tensor *tensor)
     bool contiguous = bd_tensor_is_contiguous(tensor);
     bd_leave(context);
     return contiguous;
+}
+
+int burn_can_view(const burn_tensor *tensor, int rank, const int64_t *dims)
+{
+    int64_t elements = 1;
+    if (rank < 0 || rank > BURN_RANK_MAX)
+        return 0;
+    for (int i = 0; i < rank; i++)
+        if (dims[i] < 0 || __builtin_mul_overflow(elements, dims[i], &elements))
+            return 0;
+    if (elements != burn_elements(tensor))
+        return 0;
+    burn_context *context = bd_context_of(tensor);
+    burn_attr sizes = {.values = dims, .count = (uint32_t)rank};
+    bd_lock(context);
+    bool can = bd_tensor_can_view(tensor, &sizes);
+    bd_leave(context);
+    return can;
 }
 
 uint64_t burn_id_of(burn_tensor *tensor)

@@ -175,6 +175,8 @@ BURN_API const char *burn_dtype_text(int dtype);
 BURN_API uint64_t burn_version_of(const burn_tensor *tensor);
 BURN_API int burn_is_view(const burn_tensor *tensor);
 BURN_API int burn_is_contiguous(const burn_tensor *tensor);
+/* Whether a reshape to these dims, of as many elements, would share as PyTorch's view() demands. */
+BURN_API int burn_can_view(const burn_tensor *tensor, int rank, const int64_t *dims);
 BURN_API uint64_t burn_id_of(burn_tensor *tensor);
 /* A pointer of the caller's, for wrappers; NULL at first. */
 BURN_API void *burn_user(const burn_tensor *tensor);

@@ -230,6 +230,14 @@ static PyObject *size(PyObject *self, PyObject *args, PyObject *kwargs)
     return PyLong_FromLongLong(burn_shape_of(tensor_of(self))[index < 0 ? index + rank : index]);
 }
 
+/* _viewable(shape): whether view(shape), with all sizes given, shares. */
+static PyObject *viewable(PyObject *self, PyObject *shape)
+{
+    int64_t dims[BURN_MAX_RANK];
+    int rank = core_to_shape(shape, dims);
+    return rank < 0 ? NULL : PyBool_FromLong(burn_can_view(tensor_of(self), rank, dims));
+}
+
 static PyObject *dim(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -275,6 +283,7 @@ static PyObject *make_subclass(PyObject *unused, PyObject *args)
 static PyMethodDef methods[] = {
     {"size", (PyCFunction)(void (*)(void))size, METH_VARARGS | METH_KEYWORDS,
      "The shape, or the size of one dim."},
+    {"_viewable", viewable, METH_O, "Whether a view of that shape shares."},
     {"dim", dim, METH_NOARGS, "The number of dims."},
     {"ndimension", dim, METH_NOARGS, "The number of dims."},
     {"numel", numel, METH_NOARGS, "The number of elements."},

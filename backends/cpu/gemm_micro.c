@@ -16,13 +16,20 @@ typedef struct writer {
     unsigned lanes, scalar_bytes;
 } writer;
 
+int bd_micro_vectors(const bd_target *target)
+{
+    return target->vector_bytes == 64 ? 3 : 2;
+}
+
 bool bd_micro_has(const bd_target *target, int vectors, int rows)
 {
-    int most = target->vector_bytes == 64 ? BD_MICRO_ROWS_MAX : target->fma ? 6 : 4;
+    bool many_registers = target->vector_bytes == 64; /* 32 of them, else 16 */
+    if (rows < 1 || vectors < 1)
+        return false;
     if (vectors == 4)
-        most = 4;
-    return (vectors == 1 || vectors == 2 || vectors == 4) && rows >= 1 && rows <= most &&
-           (rows <= 4 || rows % 2 == 0);
+        return many_registers && rows <= 4;
+    int most = many_registers ? BD_MICRO_ROWS_MAX : target->fma ? 6 : 4;
+    return vectors <= bd_micro_vectors(target) && rows <= most && rows != 5 && rows != 7;
 }
 
 /* Shuffles of 32 bytes are cheaper to generate and to run than those of 64. */
@@ -87,7 +94,7 @@ static LLVMValueRef splat(const writer *w, LLVMValueRef scalar)
 /* parameters: one letter each, p = pointer, i = i64; pointers do not alias. */
 static void begin(writer *w, const char *name, const char *parameters)
 {
-    LLVMTypeRef types[8];
+    LLVMTypeRef types[9];
     unsigned count = (unsigned)strlen(parameters);
     BD_ASSERT(count <= sizeof types / sizeof *types);
     for (unsigned i = 0; i < count; i++)
@@ -131,7 +138,7 @@ static LLVMValueRef compare(const writer *w, LLVMIntPredicate how, LLVMValueRef 
 
 /* ---- tiles ---- */
 
-enum { CELLS_MAX = BD_MICRO_ROWS_MAX * 2, ROWS_A_POINTER = 3, PREFETCH_STEPS = 8 };
+enum { CELLS_MAX = BD_MICRO_ROWS_MAX * 3, PREFETCH_STEPS = 8 };
 
 static void store_tile(const writer *w, const LLVMValueRef *sums, int rows, int vectors)
 {
@@ -160,9 +167,32 @@ static void prefetch(const writer *w, LLVMValueRef pointer, LLVMValueRef step, i
     LLVMBuildCall2(w->builder, callee_type, callee, arguments, 4, "");
 }
 
-/* One step of k: loads the vectors of b, then each element of a. Rows of a are reached from every
- * third row, by one or two steps: so few pointers fit the machine's registers. */
-static void step_tile(const writer *w, const LLVMValueRef *a, LLVMValueRef b,
+/* Offsets of the rows of a in bytes: those of odd rows; others are one of them times 2, 4 or 8, as
+ * addresses of the machine have it. So the loop moves a single pointer. */
+static void row_offsets(const writer *w, int rows, LLVMValueRef *out)
+{
+    LLVMValueRef step = LLVMBuildMul(w->builder, parameter(w, 1), i64(w, w->scalar_bytes), "");
+    for (int r = 1; r < rows; r += 2)
+        out[r] = LLVMBuildMul(w->builder, step, i64(w, r), "");
+}
+
+static LLVMValueRef row_place(const writer *w, LLVMValueRef a, const LLVMValueRef *offsets, int row)
+{
+    const bd_module *module = w->module;
+    LLVMTypeRef units[] = {module->i8, module->i16, module->i32, module->i64};
+    if (row == 0)
+        return a;
+    int doubled = 0;
+    while (row % 2 == 0) {
+        row /= 2;
+        doubled++;
+    }
+    LLVMValueRef offset = offsets[row];
+    return LLVMBuildGEP2(w->builder, units[doubled], a, &offset, 1, "");
+}
+
+/* One step of k: loads the vectors of b, then each element of a. */
+static void step_tile(const writer *w, LLVMValueRef a, const LLVMValueRef *offsets, LLVMValueRef b,
                       const LLVMValueRef *sums, LLVMValueRef *out_sums, int rows, int vectors)
 {
     LLVMValueRef columns[BD_MICRO_VECTORS_MAX];
@@ -170,16 +200,34 @@ static void step_tile(const writer *w, const LLVMValueRef *a, LLVMValueRef b,
         columns[v] = load(w, w->vector, at(w, b, i64(w, v * (int)w->lanes)));
     for (int v = 0; v < vectors; v++)
         prefetch(w, b, parameter(w, 4), v * (int)w->lanes);
-    prefetch(w, a[0], parameter(w, 2), 0);
-    if (rows > ROWS_A_POINTER)
-        prefetch(w, a[(rows - 1) / ROWS_A_POINTER], parameter(w, 2), 0);
     for (int r = 0; r < rows; r++) {
-        LLVMValueRef step = LLVMBuildMul(w->builder, parameter(w, 1), i64(w, r % ROWS_A_POINTER), "");
-        LLVMValueRef place = at(w, a[r / ROWS_A_POINTER], step);
-        LLVMValueRef element = splat(w, load(w, w->scalar, place));
+        LLVMValueRef element = splat(w, load(w, w->scalar, row_place(w, a, offsets, r)));
         for (int v = 0; v < vectors; v++)
             out_sums[r * vectors + v] =
                 multiply_add(w, element, columns[v], sums[r * vectors + v]);
+    }
+}
+
+/* The sums to begin with: zeros, or what c holds. Leaves the builder in a new block. */
+static void begin_sums(const writer *w, int rows, int vectors, LLVMValueRef *out)
+{
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
+    LLVMBasicBlockRef held = block(w, "held"), start = block(w, "start");
+    LLVMValueRef zero = LLVMConstNull(w->vector), olds[CELLS_MAX], row = parameter(w, 5);
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntEQ, parameter(w, 8), i64(w, 0)), start, held);
+    go(w, held);
+    for (int r = 0; r < rows; r++) {
+        for (int v = 0; v < vectors; v++)
+            olds[r * vectors + v] = load(w, w->vector, at(w, row, i64(w, v * (int)w->lanes)));
+        if (r + 1 < rows)
+            row = at(w, row, parameter(w, 6));
+    }
+    LLVMBuildBr(w->builder, start);
+    go(w, start);
+    for (int i = 0; i < rows * vectors; i++) {
+        out[i] = LLVMBuildPhi(w->builder, w->vector, "");
+        incoming(out[i], zero, entry);
+        incoming(out[i], olds[i], held);
     }
 }
 
@@ -187,42 +235,37 @@ static void write_tile(writer *w, int rows, int vectors)
 {
     char name[16];
     snprintf(name, sizeof name, "m%dx%d", rows, vectors);
-    begin(w, name, "piipipii");
-    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
+    begin(w, name, "piipipiii");
+    int cells = rows * vectors;
+    LLVMValueRef depth = parameter(w, 7);
+    LLVMValueRef starts[CELLS_MAX], sums[CELLS_MAX], next[CELLS_MAX], finals[CELLS_MAX];
+    LLVMValueRef offsets[BD_MICRO_ROWS_MAX];
+    row_offsets(w, rows, offsets);
+    begin_sums(w, rows, vectors, starts);
+    LLVMBasicBlockRef start = LLVMGetInsertBlock(w->builder);
     LLVMBasicBlockRef body = block(w, "body"), after = block(w, "after");
-    int cells = rows * vectors, pointers = (rows + ROWS_A_POINTER - 1) / ROWS_A_POINTER;
-    LLVMValueRef zero = LLVMConstNull(w->vector), depth = parameter(w, 7);
-    LLVMValueRef sums[CELLS_MAX], next[CELLS_MAX], finals[CELLS_MAX];
-    LLVMValueRef firsts[BD_MICRO_ROWS_MAX], a[BD_MICRO_ROWS_MAX];
-    for (int i = 0; i < pointers; i++) {
-        LLVMValueRef row = i64(w, i * ROWS_A_POINTER);
-        firsts[i] = at(w, parameter(w, 0), LLVMBuildMul(w->builder, parameter(w, 1), row, ""));
-    }
     LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGT, depth, i64(w, 0)), body, after);
     go(w, body);
     LLVMValueRef left = LLVMBuildPhi(w->builder, w->module->i64, "");
-    for (int i = 0; i < pointers; i++)
-        a[i] = LLVMBuildPhi(w->builder, w->module->pointer, "");
+    LLVMValueRef a = LLVMBuildPhi(w->builder, w->module->pointer, "");
     LLVMValueRef b = LLVMBuildPhi(w->builder, w->module->pointer, "");
     for (int i = 0; i < cells; i++)
         sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
-    step_tile(w, a, b, sums, next, rows, vectors);
+    step_tile(w, a, offsets, b, sums, next, rows, vectors);
     LLVMValueRef less = LLVMBuildSub(w->builder, left, i64(w, 1), "");
-    incoming(left, depth, entry);
+    incoming(left, depth, start);
     incoming(left, less, body);
-    for (int i = 0; i < pointers; i++) {
-        incoming(a[i], firsts[i], entry);
-        incoming(a[i], at(w, a[i], parameter(w, 2)), body);
-    }
-    incoming(b, parameter(w, 3), entry);
+    incoming(a, parameter(w, 0), start);
+    incoming(a, at(w, a, parameter(w, 2)), body);
+    incoming(b, parameter(w, 3), start);
     incoming(b, at(w, b, parameter(w, 4)), body);
-    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGT, less, i64(w, 0)), body, after);
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntNE, less, i64(w, 0)), body, after);
     go(w, after);
     for (int i = 0; i < cells; i++) {
-        incoming(sums[i], zero, entry);
+        incoming(sums[i], starts[i], start);
         incoming(sums[i], next[i], body);
         finals[i] = LLVMBuildPhi(w->builder, w->vector, "");
-        incoming(finals[i], zero, entry);
+        incoming(finals[i], starts[i], start);
         incoming(finals[i], next[i], body);
     }
     store_tile(w, finals, rows, vectors);

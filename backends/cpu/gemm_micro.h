@@ -2,7 +2,8 @@
  * Micro-kernels: the inner loops of contractions, written as explicit vectors, one set for each
  * target and element type (T is float or double, L the lanes of a vector). Names and types:
  *   "m<rows>x<vectors>"  bd_micro_tile: c[r, j] = sum of a[r * a_row_step + k * a_step] times
- *                        b[j + k * b_step], for rows r and vectors * L columns j. No masks.
+ *                        b[j + k * b_step], for rows r and vectors * L columns j,
+ *                        added to what c holds if `add` is not 0. No masks.
  *   "d<rows>x<others>"   bd_micro_dots: the sums of s[r, k] * t[o, k], each left as L partial sums:
  *                        c[(r * others + o) * L + lane]; k is a multiple of L.
  *   "t"                  bd_micro_turn: to[c * to_step + r] = from[r * from_step + c] for r < rows,
@@ -17,17 +18,19 @@
 #include "backends/cpu/jit.h"
 #include "proto/dtype.h"
 
-enum { BD_MICRO_ROWS_MAX = 14, BD_MICRO_VECTORS_MAX = 4, BD_MICRO_DOT_ROWS = 4 };
+enum { BD_MICRO_ROWS_MAX = 9, BD_MICRO_VECTORS_MAX = 4, BD_MICRO_DOT_ROWS = 4 };
 
 typedef void (*bd_micro_tile)(const void *a, int64_t a_row_step, int64_t a_step, const void *b,
-                              int64_t b_step, void *c, int64_t c_step, int64_t k);
+                              int64_t b_step, void *c, int64_t c_step, int64_t k, int64_t add);
 typedef void (*bd_micro_dots)(const void *s, int64_t s_step, const void *t, int64_t t_step, void *c,
                               int64_t k);
 typedef void (*bd_micro_turn)(const void *from, int64_t from_step, void *to, int64_t to_step,
                               int64_t rows, int64_t columns);
 
-/* Whether a tile of this size exists for the target. 1 and 2 vectors have the same row counts, 1 to
- * 4 rows always exist; 4 vectors only have these. */
+/* The vectors of a full tile: few loads for each product, as many sums as registers hold. */
+int bd_micro_vectors(const bd_target *target);
+/* Whether a tile of this size exists for the target. 1 .. bd_micro_vectors have the same row counts,
+ * among them 1 to 4; 4 vectors, if at all, only these. */
 bool bd_micro_has(const bd_target *target, int vectors, int rows);
 int bd_micro_turn_rows(const bd_target *target, burn_dtype element);
 

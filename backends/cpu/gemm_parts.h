@@ -33,7 +33,6 @@ enum {
 enum { BD_GEMM_KERNEL = 0 };
 
 enum {
-    BD_GEMM_K_CHUNK = 4096, /* the longest sum of one micro-kernel call */
     BD_GEMM_TURN_COLUMNS = 512,
     BD_GEMM_PACK_ROWS = 32,   /* k of an operand that are packed at once, if it lies across K */
     BD_GEMM_PAD = 16,       /* elements of junk that a transpose may leave behind a block */
@@ -84,9 +83,10 @@ typedef struct bd_gemm_side {
 typedef struct bd_gemm_shape {
     bool swapped;          /* rows are B's: m is the extent of N, n that of M */
     int64_t batch, m, n, k;
-    int64_t panel_rows;    /* but for the last few rows */
+    int64_t panel_rows, full_rows; /* panels beyond full_rows are smaller */
     int64_t vectors;       /* of a panel of columns, but for the last one */
     int64_t splits, split_k; /* ranges of K, each of split_k but for the last */
+    int64_t chunk_k;       /* the longest sum of one micro-kernel call */
     bd_gemm_side rows, columns;
     bool direct_store;     /* full panels go straight to the output */
     int64_t out_step;      /* its stride of M */

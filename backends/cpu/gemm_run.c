@@ -11,6 +11,7 @@ typedef struct item {
     const bd_call *call;
     int64_t batch, split;
     int64_t m, m_end, n, n_end, k, k_end;
+    int64_t chunk, chunk_end; /* of K, at the moment */
     const char *a, *b; /* rows and columns: blocks, or their first element of this batch point */
     char *c;           /* sums of the block */
     int64_t c_step;
@@ -103,44 +104,13 @@ static void find_item(item *it, int64_t number)
         it->out = (char *)(intptr_t)bd_gemm_element_at(gemm, it->call, &gemm->out, it->batch);
 }
 
-/* Adds a tile to the sums of earlier chunks of K. */
-static void add_tile(const item *it, const char *from, char *to, const tile *t)
-{
-    int64_t columns = t->vectors * it->gemm->lanes;
-    for (int64_t r = 0; r < t->rows; r++) {
-        if (it->gemm->element == BURN_F32) {
-            const float *source = (const float *)(const void *)from + r * columns;
-            float *sums = (float *)(void *)to + r * it->c_step;
-            for (int64_t j = 0; j < columns; j++)
-                sums[j] += source[j];
-        } else {
-            const double *source = (const double *)(const void *)from + r * columns;
-            double *sums = (double *)(void *)to + r * it->c_step;
-            for (int64_t j = 0; j < columns; j++)
-                sums[j] += source[j];
-        }
-    }
-}
-
 static void run_tile(const item *it, const tile *t, char *c, int64_t c_step)
 {
-    const bd_gemm *gemm = it->gemm;
-    int64_t bytes = gemm->element_bytes, k_count = it->k_end - it->k;
-    bd_micro_tile function = gemm->micro.tiles[t->vectors][t->rows];
-    const char *a = t->a + it->k * t->a_step * bytes, *b = t->b + it->k * t->b_step * bytes;
-    if (k_count <= BD_GEMM_K_CHUNK) {
-        function(a, t->a_row_step, t->a_step, b, t->b_step, c, c_step, k_count);
-        return;
-    }
-    char *temp = it->call->worker_scratch + it->shape->worker_temp;
-    for (int64_t k = 0; k < k_count; k += BD_GEMM_K_CHUNK) {
-        int64_t count = least(BD_GEMM_K_CHUNK, k_count - k);
-        int64_t columns = t->vectors * gemm->lanes;
-        function(a + k * t->a_step * bytes, t->a_row_step, t->a_step, b + k * t->b_step * bytes,
-                 t->b_step, k ? temp : c, k ? columns : c_step, count);
-        if (k)
-            add_tile(it, temp, c, t);
-    }
+    int64_t bytes = it->gemm->element_bytes;
+    it->gemm->micro.tiles[t->vectors][t->rows](
+        t->a + it->chunk * t->a_step * bytes, t->a_row_step, t->a_step,
+        t->b + it->chunk * t->b_step * bytes, t->b_step, c, c_step, it->chunk_end - it->chunk,
+        it->chunk > it->k);
 }
 
 /* Columns n .. n_end of the block go through the epilogue. */
@@ -187,7 +157,7 @@ static void find_columns(const item *it, int64_t n, tile *t)
     if (real == columns)
         return;
     char *padded = it->call->worker_scratch + it->shape->worker_columns;
-    for (int64_t k = it->k; k < it->k_end; k++) {
+    for (int64_t k = it->chunk; k < it->chunk_end; k++) {
         char *row = padded + k * columns * bytes;
         memcpy(row, t->b + k * t->b_step * bytes, (size_t)(real * bytes));
         memset(row + real * bytes, 0, (size_t)((columns - real) * bytes));
@@ -212,31 +182,47 @@ static void find_rows(const item *it, int64_t m, tile *t)
     }
 }
 
-static void run_item(item *it)
+/* All tiles of the block, for one chunk of K: the panels of columns outside, so that one stays in the
+ * first cache. */
+static void run_chunk(const item *it, int64_t direct_end)
 {
     const bd_gemm *gemm = it->gemm;
     const bd_gemm_shape *shape = it->shape;
-    int64_t bytes = gemm->element_bytes;
+    int64_t bytes = gemm->element_bytes, columns = 0;
     tile t;
-    int64_t columns = 0, direct_end = it->n;
     for (int64_t n = it->n; n < it->n_end; n += columns) {
         t.vectors = bd_gemm_vectors_at(gemm, shape, n);
         columns = t.vectors * gemm->lanes;
         find_columns(it, n, &t);
-        bool direct = it->out && n + columns <= it->n_end;
         for (int64_t m = it->m; m < it->m_end; m += t.rows) {
             find_rows(it, m, &t);
-            if (direct)
+            if (n < direct_end)
                 run_tile(it, &t, it->out + (m * shape->out_step + n) * bytes, shape->out_step);
             else
                 run_tile(it, &t, it->c + ((m - it->m) * it->c_step + n - it->n) * bytes,
                          it->c_step);
         }
-        if (direct)
-            direct_end = n + columns;
     }
+}
+
+static void run_item(item *it)
+{
+    const bd_gemm_shape *shape = it->shape;
+    int64_t direct_end = it->n; /* full panels go to the output */
+    int64_t next = it->n;
+    while (it->out && next < it->n_end) {
+        next += bd_gemm_vectors_at(it->gemm, shape, next) * it->gemm->lanes;
+        direct_end = next <= it->n_end ? next : direct_end;
+    }
+    it->chunk = it->k;
+    do {
+        it->chunk_end = least(it->chunk + shape->chunk_k, it->k_end);
+        run_chunk(it, direct_end);
+        it->chunk = it->chunk_end;
+    } while (it->chunk < it->k_end);
     if (shape->splits == 1 && direct_end < it->n_end)
-        run_epilogue(it, direct_end, it->n_end, it->c + (direct_end - it->n) * bytes, it->c_step);
+        run_epilogue(it, direct_end, it->n_end,
+                     it->c + (direct_end - it->n) * it->gemm->element_bytes, it->c_step);
 }
 
 void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end)
@@ -250,7 +236,17 @@ void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end)
     }
 }
 
-/* Adds the partial sums of a block in the order of K, in place of the first. */
+static void add_row(burn_dtype element, const void *from, void *to, int64_t count)
+{
+    if (element == BURN_F32)
+        for (int64_t i = 0; i < count; i++)
+            ((float *)to)[i] += ((const float *)from)[i];
+    else
+        for (int64_t i = 0; i < count; i++)
+            ((double *)to)[i] += ((const double *)from)[i];
+}
+
+/* Adds the partial sums of each row in the order of K, in place of the first. */
 void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
 {
     bd_gemm_shape shape;
@@ -258,14 +254,10 @@ void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
     bd_gemm_shape_of(it.gemm, call->ints, &shape);
     int64_t bytes = it.gemm->element_bytes, whole = shape.columns.blocks * shape.columns.block;
     int64_t stride = shape.batch * shape.m * whole;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t row = i; /* of batch * m */
+    for (int64_t row = begin; row < end; row++) { /* of batch * m */
         char *sums = call->shared_scratch + shape.partial_at + row * whole * bytes;
-        for (int64_t s = 1; s < shape.splits; s++) {
-            it.c_step = 0;
-            tile line = {.rows = 1, .vectors = whole / it.gemm->lanes};
-            add_tile(&it, sums + s * stride * bytes, sums, &line);
-        }
+        for (int64_t s = 1; s < shape.splits; s++)
+            add_row(it.gemm->element, sums + s * stride * bytes, sums, whole);
         it.batch = row / shape.m;
         it.m = row % shape.m;
         it.m_end = it.m + 1;

@@ -7,6 +7,7 @@ enum {
     BLOCK_PANELS = 8,             /* of columns */
     BLOCK_ROW_BYTES = 512 << 10,  /* of a block of rows: it stays in the second cache */
     ITEMS_WANTED = 16,            /* enough for workers of different speed */
+    CHUNK_K = 512,                /* panels of both sides together fill the first cache */
     SPLIT_K_LEAST = 1024,
     SPLITS_MAX = 16,
     LINE_BYTES = 64,
@@ -17,6 +18,8 @@ enum {
 };
 /* Multiply-adds of an item that is worth cutting in two. */
 static const double ITEM_PRODUCTS_LEAST = 6e6;
+/* Of a product whose rows are packed though they could be read where they lie. */
+static const double PACKED_PRODUCTS = 1e8;
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -36,13 +39,14 @@ static int64_t ceiling(int64_t a, int64_t b)
 /* Tenths of a cycle for each k: two vector products, two loads a cycle, four cycles of latency. */
 void bd_gemm_costs(bd_gemm *gemm)
 {
-    enum { VECTORS = 2, PANEL_COST = 2 };
+    enum { PANEL_COST = 2 };
+    const int vectors = bd_micro_vectors(&gemm->target);
     int best[BD_MICRO_ROWS_MAX + 1] = {0};
     for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++) {
-        int products = rows * VECTORS * 5, loads = (rows + VECTORS) * 5;
+        int products = rows * vectors * 5, loads = (rows + vectors) * 5;
         int cost = products > loads ? products : loads;
         cost = (cost < 40 ? 40 : cost) + PANEL_COST;
-        gemm->row_costs[rows] = bd_micro_has(&gemm->target, VECTORS, rows) ? cost : 0;
+        gemm->row_costs[rows] = bd_micro_has(&gemm->target, vectors, rows) ? cost : 0;
         for (int piece = 1; piece <= rows; piece++) {
             int whole = gemm->row_costs[piece] + best[rows - piece];
             if (gemm->row_costs[piece] && (piece == 1 || whole < best[rows])) {
@@ -79,14 +83,16 @@ static int64_t choose_rows(const bd_gemm *gemm, int64_t m)
 
 int64_t bd_gemm_rows_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t m)
 {
-    int64_t full = shape->m / shape->panel_rows * shape->panel_rows;
-    return m < full ? shape->panel_rows : gemm->first_piece[shape->m - m];
+    return m < shape->full_rows ? shape->panel_rows : gemm->first_piece[shape->m - m];
 }
 
 int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t n)
 {
-    int64_t left = ceiling(shape->n - n, gemm->lanes);
-    return left >= shape->vectors ? shape->vectors : left == 3 ? 4 : left;
+    int64_t block = shape->columns.block, end = least((n / block + 1) * block, shape->n);
+    int64_t left = ceiling(end - n, gemm->lanes);
+    if (shape->vectors == 3 && left == 4)
+        return 2; /* and 2 more: one alone would be slow */
+    return least(left, shape->vectors);
 }
 
 /* Panels of a block so that blocks of about `wanted` panels come out alike. */
@@ -158,26 +164,30 @@ static bool crowded(int64_t step_bytes, int64_t k)
     return apart >= LINE_BYTES && k > CACHE_WAYS * (CACHE_SETS * LINE_BYTES / apart);
 }
 
-/* Whether a micro-kernel can read the side where it lies. Columns need unit stride. Rows far apart by
- * a multiple of a page would fall on one set of the first cache. others: extent of the other side. */
-static bool is_direct(const bd_gemm *gemm, const bd_gemm_side *side, bool is_rows, int64_t others,
-                      int64_t k)
+/* Whether a micro-kernel reads the side where it lies. Columns need unit stride. Rows far apart by a
+ * multiple of a page would fall on one set of the first cache. Packing rows saves a little time in a
+ * large product, but a small one would wait for it. */
+static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_gemm_side *side)
 {
+    bool is_rows = side == &shape->rows;
+    int64_t others = is_rows ? shape->n : shape->m;
     if (!side->operand->plain)
         return false;
-    bool once = others <= ONE_PANEL && k <= BD_GEMM_K_CHUNK;
-    if (side->step == 1)
-        return once || !crowded(side->step_k * gemm->element_bytes, k);
-    if (!is_rows || side->step_k != 1)
+    if (others <= ONE_PANEL && (side->step == 1 || (is_rows && side->step_k == 1)))
+        return true; /* read once */
+    double products = (double)shape->m * (double)shape->n * (double)shape->k;
+    if (is_rows && products > PACKED_PRODUCTS)
         return false;
-    return once || side->step * gemm->element_bytes % PAGE_BYTES != 0;
+    if (side->step == 1)
+        return !crowded(side->step_k * gemm->element_bytes, shape->k);
+    return is_rows && side->step_k == 1 && side->step * gemm->element_bytes % PAGE_BYTES != 0;
 }
 
 /* Elements that have to be packed before a product, and moved after it. */
 static int64_t moving_cost(const bd_gemm *gemm, const bd_gemm_shape *shape)
 {
-    bool rows = is_direct(gemm, &shape->rows, true, shape->n, shape->k);
-    bool columns = is_direct(gemm, &shape->columns, false, shape->m, shape->k);
+    bool rows = is_direct(gemm, shape, &shape->rows);
+    bool columns = is_direct(gemm, shape, &shape->columns);
     return (rows ? 0 : shape->rows.batches * shape->m * shape->k) +
            (columns ? 0 : shape->columns.batches * shape->n * shape->k) +
            (shape->swapped ? shape->batch * shape->m * shape->n : 0);
@@ -185,11 +195,9 @@ static int64_t moving_cost(const bd_gemm *gemm, const bd_gemm_shape *shape)
 
 static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_side *side)
 {
-    bool is_rows = side == &shape->rows;
-    const bd_gemm_side *other = is_rows ? &shape->columns : &shape->rows;
+    const bd_gemm_side *other = side == &shape->rows ? &shape->columns : &shape->rows;
     bool may = side->operand->plain && side->step == 1; /* a split side is read about once */
-    if (is_direct(gemm, side, is_rows, is_rows ? shape->n : shape->m, shape->k) ||
-        (may && shape->splits > 1)) {
+    if (is_direct(gemm, shape, side) || (may && shape->splits > 1)) {
         side->source = BD_GEMM_DIRECT;
         return;
     }
@@ -237,8 +245,8 @@ static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
     shape->turned_step = ceiling(rows->block, BD_GEMM_PAD) * BD_GEMM_PAD;
     shape->worker_turned = place(&shape->worker_bytes,
                                  shape->swapped ? shape->turned_step * columns->block : 0, bytes);
-    shape->worker_temp = place(&shape->worker_bytes,
-                               BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS + BD_GEMM_PAD * width, bytes);
+    shape->worker_temp =
+        place(&shape->worker_bytes, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
 }
 
 /* The product with rows from A, or from B. */
@@ -254,10 +262,18 @@ static void set_roles(const bd_gemm *gemm, const int64_t *ints, const int64_t *s
                   swapped ? &out->columns : &out->rows);
     describe_side(gemm, &gemm->b, gemm->axis_n, ints, out->batch,
                   swapped ? &out->rows : &out->columns);
-    out->vectors = out->n <= gemm->lanes ? 1 : out->m <= 4 && out->n > 2 * gemm->lanes ? 4 : 2;
+    int64_t across = ceiling(out->n, gemm->lanes);
+    bool wide = bd_micro_has(&gemm->target, 4, (int)least(out->m, BD_MICRO_ROWS_MAX));
+    out->vectors = across == 4 && !wide ? 2 : least(across, bd_micro_vectors(&gemm->target));
+    if (wide && across >= 4)
+        out->vectors = 4;
+    out->vectors = most(1, out->vectors);
     out->panel_rows = choose_rows(gemm, out->m);
+    out->full_rows = out->m / out->panel_rows * out->panel_rows;
     set_blocks(gemm, out);
     set_splits(out);
+    int64_t chunks = ceiling(most(out->split_k, 1), CHUNK_K);
+    out->chunk_k = ceiling(most(out->split_k, 1), chunks);
 }
 
 void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out)
@@ -277,7 +293,7 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     }
     set_source(gemm, out, &out->rows);
     set_source(gemm, out, &out->columns);
-    if (gemm->plain_store && !out->swapped && out->splits == 1 && out->k <= BD_GEMM_K_CHUNK) {
+    if (gemm->plain_store && !out->swapped && out->splits == 1) {
         int64_t across = gemm->axis_n < 0 ? 1 : int_of(ints, gemm->out.strides[gemm->axis_n]);
         out->direct_store = across == 1;
         out->out_step = gemm->axis_m < 0 ? 0 : int_of(ints, gemm->out.strides[gemm->axis_m]);

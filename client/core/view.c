@@ -74,7 +74,8 @@ static void leave(burn_tensor *tensor)
     }
 }
 
-/* The last one of a storage needs none: so the memory of a base goes when only one view is left. */
+/* The last one of a storage needs none: so the memory of a base goes when only one view is left. Its
+ * layout must be that of a value, or reshape() would share where PyTorch copies. */
 void bd_storage_leave(burn_tensor *tensor)
 {
     bd_storage *storage = tensor->storage;
@@ -82,7 +83,7 @@ void bd_storage_leave(burn_tensor *tensor)
         return;
     burn_tensor *other =
         storage->refs == 2 ? (storage->first == tensor ? tensor->next : storage->first) : NULL;
-    bool alone = other && other->version == storage->version;
+    bool alone = other && other->version == storage->version && bd_tensor_is_contiguous(other);
     leave(tensor);
     if (alone)
         leave(other);

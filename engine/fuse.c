@@ -182,7 +182,7 @@ static bool repeats(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
            bd_region_has_axes_besides(region, axes);
 }
 
-/* Reductions one after the other along the longest way through the region, `value` counted as one. */
+/* Reductions one after the other along the longest way through the region, `value` counted too. */
 static uint32_t count_sweeps(const bd_region *region, uint32_t value)
 {
     uint8_t levels[BD_REGION_VALUES_MAX + BURN_OP_INPUTS_NAMED_MAX] = {0};
@@ -195,14 +195,16 @@ static uint32_t count_sweeps(const bd_region *region, uint32_t value)
             uint8_t level = 0;
             for (uint32_t k = 0; k < self->operand_count; k++)
                 level = levels[self->operands[k]] > level ? levels[self->operands[k]] : level;
-            for (uint32_t k = 0; self->index && k < self->index->count; k++) {
-                uint8_t axis = self->index->terms[k].axis;
-                if (axis >= BD_VIRTUAL_AXIS && levels[region->virtuals[axis - BD_VIRTUAL_AXIS].value] > level)
-                    level = levels[region->virtuals[axis - BD_VIRTUAL_AXIS].value];
+            for (uint32_t k = 0; k < self->element->count; k++) {
+                uint8_t axis = self->element->terms[k].axis;
+                if (axis < BD_VIRTUAL_AXIS)
+                    continue;
+                uint8_t below = levels[region->virtuals[axis - BD_VIRTUAL_AXIS].value];
+                level = below > level ? below : level;
             }
-            level = (uint8_t)(level + (i == value || (self->state == BD_VALUE_COMPUTE &&
-                                                      bd_class_of(bd_graph_at(region->graph, self->node)) ==
-                                                          BD_CLASS_REDUCE)));
+            const bd_graph_node *node = bd_graph_at(region->graph, self->node);
+            bool reduces = self->state == BD_VALUE_COMPUTE && bd_class_of(node) == BD_CLASS_REDUCE;
+            level = (uint8_t)(level + (i == value || reduces));
             changed |= level != levels[i];
             levels[i] = level;
             most = level > most ? level : most;
@@ -263,8 +265,8 @@ static void load_in(bd_fuse_walk *fuser, bd_node node, uint32_t from)
     }
 }
 
-/* Whether a node is better stored by a region of its own than within a reduction that reads it: there
- * it can be the epilogue of a contraction, or have its own reductions along the rows. */
+/* Whether a node is better stored by a region of its own than within a reduction that reads it:
+ * there it can be the epilogue of a contraction, or have its own reductions along the rows. */
 static bool hinders(const bd_fuse_walk *fuser, const bd_region *region, uint32_t value)
 {
     const bd_fuse_weight *own = &fuser->weights[region->values.items[value].node];
@@ -294,7 +296,8 @@ static bool may_host(bd_fuse_walk *fuser, bd_node node, const bd_fuse_use *candi
         return false;
     for (uint32_t i = fuser->use_heads[node]; i != 0; i = fuser->uses.items[i - 1].next) {
         const bd_fuse_use *other = &fuser->uses.items[i - 1];
-        if (other->region == candidate->region ? other->value != candidate->value
+        bool same = other->region == candidate->region;
+        if (same ? other->value != candidate->value
                                                : bd_fuse_reaches(fuser, other->region, candidate->region))
             return false;
     }
@@ -433,8 +436,8 @@ static bd_error *place(bd_fuse_walk *fuser, bd_node node)
     for (uint32_t i = head; i != 0; i = fuser->uses.items[i - 1].next) {
         const bd_fuse_use *user = &fuser->uses.items[i - 1];
         use_count++;
-        as_operand |= fuser->fusion->regions.items[user->region]->values.items[user->value].domain !=
-                      BD_DOMAIN_MAIN;
+        const bd_region *region = fuser->fusion->regions.items[user->region];
+        as_operand |= region->values.items[user->value].domain != BD_DOMAIN_MAIN;
     }
     if (inlines && may_inline(fuser, node, use_count, as_operand)) {
         bool all = true;
@@ -458,7 +461,8 @@ bd_node bd_fuse_storage(const bd_graph *graph, bd_node node)
     return node;
 }
 
-static void mark_reached(bd_fuse_walk *fuser, const bd_node *roots, uint32_t root_count, uint8_t *reached)
+static void mark_reached(bd_fuse_walk *fuser, const bd_node *roots, uint32_t root_count,
+                         uint8_t *reached)
 {
     for (uint32_t i = 0; i < root_count; i++) {
         bd_node node = bd_fuse_storage(fuser->graph, roots[i]);

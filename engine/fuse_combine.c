@@ -72,7 +72,8 @@ void bd_fuse_combine_siblings(bd_fuse_walk *fuser)
         bd_region *into = fusion->regions.items[a];
         for (size_t b = a + 1; b < count && into && !writes_partly(into); b++) {
             bd_region *from = fusion->regions.items[b];
-            if (!from || (loads[a] & loads[b]) == 0 || writes_partly(from) || !bd_region_may_combine(into, from) ||
+            if (!from || (loads[a] & loads[b]) == 0 || writes_partly(from) ||
+                !bd_region_may_combine(into, from) ||
                 bd_fuse_reaches(fuser, (uint32_t)a, (uint32_t)b) ||
                 bd_fuse_reaches(fuser, (uint32_t)b, (uint32_t)a))
                 continue;

@@ -35,7 +35,8 @@ bd_fuse_weight bd_fuse_weigh(const bd_fuse_walk *fuser, bd_node number)
     bd_op_class class = bd_class_of(node);
     bool external = node->kind == BD_NODE_EXTERNAL;
     if (class == BD_CLASS_LEAF)
-        return (bd_fuse_weight){.source_count = external, .uniform = !external, .sources = {number}};
+        return (bd_fuse_weight){
+            .source_count = external, .uniform = !external, .sources = {number}};
     if (class == BD_CLASS_REDUCE || class == BD_CLASS_DOT || class == BD_CLASS_SCATTER ||
         class == BD_CLASS_UPDATE)
         return (bd_fuse_weight){.source_count = 1,

@@ -137,8 +137,8 @@ static bool may_die(const bd_plan_build_state *state, const bd_plan_buffer *sour
     return external->step_count == 0 && state->trace->externals[external->slot].dies;
 }
 
-static bool may_reuse(bd_plan_build_state *state, uint32_t launch_number, const bd_plan_block *block,
-                      uint32_t read, uint32_t written)
+static bool may_reuse(bd_plan_build_state *state, uint32_t launch_number,
+                      const bd_plan_block *block, uint32_t read, uint32_t written)
 {
     bd_plan *plan = state->plan;
     const bd_plan_launch *launch = &plan->launches[launch_number];
@@ -148,7 +148,8 @@ static bool may_reuse(bd_plan_build_state *state, uint32_t launch_number, const 
     bd_ints *ints = bd_graph_ints(plan->graph);
     return program->buffers[read].use == BD_KIR_READ && may_die(state, source) &&
            source->last_launch == launch_number && target->first_launch == launch_number &&
-           burn_dtype_size((burn_dtype)source->dtype) == burn_dtype_size((burn_dtype)target->dtype) &&
+           burn_dtype_size((burn_dtype)source->dtype) ==
+               burn_dtype_size((burn_dtype)target->dtype) &&
            bd_product_equal(ints, source->elements, target->elements) &&
            count_uses_in(plan, launch, block->buffers[read]) == 1 &&
            count_uses_in(plan, launch, block->buffers[written]) == 1 &&

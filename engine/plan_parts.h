@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files that build a plan share (plan.c, plan_launch.c, plan_buffer.c); nobody else includes
- * it. Owner: bd_plan_build; thread: device. */
+ * What the files that build a plan share (plan.c, plan_launch.c, plan_buffer.c); nobody else
+ * includes it. Owner: bd_plan_build; thread: device. */
 #pragma once
 
 #include "engine/fuse.h"
@@ -15,7 +15,7 @@ typedef struct bd_plan_build_state {
     uint32_t root_count;
     bd_fusion fusion;
     bd_lowered *lowered;       /* by region */
-    uint32_t *launch_regions;  /* regions in launch order; launch i has the next block_count of them */
+    uint32_t *launch_regions; /* in launch order; launch i has the next block_count of them */
     uint32_t *buffer_of;       /* by node, + 1 */
 } bd_plan_build_state;
 

@@ -68,7 +68,8 @@ char *bd_plan_print(const bd_plan *plan)
         add(&out, "value %" PRIu32 ": b%" PRIu32 "\n", plan->outputs[i].value,
             plan->outputs[i].buffer);
     for (uint32_t i = 0; i < plan->saved_count; i++)
-        add(&out, "saved %%%" PRIu32 ": b%" PRIu32 "\n", plan->saved[i].node, plan->saved[i].buffer);
+        add(&out, "saved %%%" PRIu32 ": b%" PRIu32 "\n", plan->saved[i].node,
+            plan->saved[i].buffer);
     for (uint32_t i = 0; i < plan->program_count; i++) {
         char *program = bd_kir_print(plan->programs[i]);
         add(&out, "program %" PRIu32 ":\n%s", i, program);

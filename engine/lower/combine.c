@@ -44,7 +44,8 @@ static bd_affine translate(const mapping *map, const bd_affine *index)
             continue;
         else
             axis = map->axes[axis];
-        bd_affine term = {.offset = BD_INT_0, .count = 1, .terms = {{axis, index->terms[i].factor}}};
+        bd_term moved = {axis, index->terms[i].factor};
+        bd_affine term = {.offset = BD_INT_0, .count = 1, .terms = {moved}};
         bool fits = bd_affine_add(map->into->ints, &out, &term);
         BD_ASSERT(fits);
     }
@@ -71,7 +72,8 @@ static void copy_contexts(mapping *map)
     map->first_context = (uint32_t)into->contexts.count;
     for (size_t i = 0; i < map->from->guards.count; i++) {
         const bd_region_guard *guard = &map->from->guards.items[i];
-        *bd_vec_push(&into->guards) = (bd_region_guard){translate(map, &guard->index), guard->extent};
+        bd_region_guard copy = {translate(map, &guard->index), guard->extent};
+        *bd_vec_push(&into->guards) = copy;
     }
     for (size_t i = 1; i < map->from->contexts.count; i++) {
         bd_region_context context = map->from->contexts.items[i];
@@ -81,7 +83,8 @@ static void copy_contexts(mapping *map)
     }
 }
 
-static uint32_t find_alike(const mapping *map, const bd_region_value *value, const bd_affine *element)
+static uint32_t find_alike(const mapping *map, const bd_region_value *value,
+                           const bd_affine *element)
 {
     const bd_region *into = map->into;
     for (size_t i = 0; i < into->values.count && value->context == 0; i++) {

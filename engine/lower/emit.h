@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files that lower a region share (lower.c, schedule.c, emit_value.c); nobody else includes
- * it. Owner: bd_lower; thread: device. */
+ * What the files that lower a region share (lower.c, schedule.c, emit_value.c); nobody else
+ * includes it. Owner: bd_lower; thread: device. */
 #pragma once
 
 #include "engine/lower/lower.h"

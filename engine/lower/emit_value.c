@@ -47,7 +47,8 @@ static void set_strides(bd_emitter *emitter, const bd_affine *index, bd_kir_int 
     }
 }
 
-static uint16_t access_of(bd_emitter *emitter, bd_node node, const bd_affine *address, bd_kir_use use)
+static uint16_t access_of(bd_emitter *emitter, bd_node node, const bd_affine *address,
+                          bd_kir_use use)
 {
     bd_kir_access access = {.buffer = buffer_of(emitter, node, use),
                             .offset = int_of(emitter, address->offset)};
@@ -96,8 +97,8 @@ static uint16_t fault_of(bd_emitter *emitter, uint32_t record)
     return (uint16_t)(emitter->faults.count - 1);
 }
 
-static bd_kir_value emit_check(bd_emitter *emitter, bd_kir_value position, bd_int size, uint32_t record,
-                               bool wraps)
+static bd_kir_value emit_check(bd_emitter *emitter, bd_kir_value position, bd_int size,
+                               uint32_t record, bool wraps)
 {
     return emit(emitter, (bd_kir_instr){.code = BD_KIR_CHECK,
                                         .flags = wraps,
@@ -155,7 +156,8 @@ static bd_kir_value emit_affine(bd_emitter *emitter, const bd_affine *index, boo
 }
 
 /* The one virtual term as an operand and its stride; several are summed first. */
-static bd_kir_value emit_place(bd_emitter *emitter, const bd_affine *address, bd_kir_int *out_stride)
+static bd_kir_value emit_place(bd_emitter *emitter, const bd_affine *address,
+                               bd_kir_int *out_stride)
 {
     uint32_t count = 0, last = 0;
     for (uint32_t i = 0; i < address->count; i++) {
@@ -185,16 +187,15 @@ static bd_kir_value emit_context(bd_emitter *emitter, uint32_t context)
     return all;
 }
 
-/* Under several guards: the address becomes 0 where one fails; a last guard keeps off empty buffers. */
+/* Under several guards: the address is 0 where one fails; a last guard keeps off empty buffers. */
 static bd_kir_value load_guarded(bd_emitter *emitter, const bd_region_value *self)
 {
     const bd_graph_node *node = bd_graph_at(emitter->region->graph, self->node);
     bd_kir_value address = emit_affine(emitter, self->index, true);
     bd_kir_value zero = bd_kir_const_int(emitter->builder, BURN_I64, 0);
     address = bd_kir_select(emitter->builder, emit_context(emitter, self->context), address, zero);
-    bd_kir_guard some = {.offset = bd_kir_const(0),
-                         .extent = int_of(emitter, bd_dims_product(emitter->region->ints, node->dims,
-                                                                   node->rank))};
+    bd_int elements = bd_dims_product(emitter->region->ints, node->dims, node->rank);
+    bd_kir_guard some = {.offset = bd_kir_const(0), .extent = int_of(emitter, elements)};
     bd_affine none = bd_affine_const(BD_INT_0);
     set_strides(emitter, &none, some.strides);
     bd_kir_instr load = {.code = BD_KIR_LOAD_AT,
@@ -253,9 +254,11 @@ static bd_kir_value emit_leaf(bd_emitter *emitter, const bd_graph_node *node)
                         : bd_kir_const_int(emitter->builder, dtype, node->constant_i);
     burn_dtype stored_as = is_float ? BURN_F64 : BURN_I64;
     uint32_t number = 0;
-    while (number < emitter->scalars.count && (emitter->scalars.items[number].number != node->number ||
-                                               emitter->scalars.items[number].stored_as != stored_as))
-        number++;
+    for (; number < emitter->scalars.count; number++) {
+        const bd_plan_scalar *scalar = &emitter->scalars.items[number];
+        if (scalar->number == node->number && scalar->stored_as == stored_as)
+            break;
+    }
     if (number == emitter->scalars.count) {
         *bd_vec_push(&emitter->scalars) =
             (bd_plan_scalar){.number = node->number, .stored_as = (uint8_t)stored_as};

@@ -97,7 +97,7 @@ static bool may_join(uint8_t outer, uint8_t inner)
     return outer == BD_KIR_BATCH && (inner == BD_KIR_M || inner == BD_KIR_N);
 }
 
-/* Tries to join the axis with the next one inside; a batch axis also with M or N wherever it stands. */
+/* Tries to join the axis with the next one inside; a batch axis also with M or N. */
 static bool join_axis(bd_region *region, uint32_t place)
 {
     uint8_t outer = region->order[place];
@@ -357,11 +357,11 @@ static bd_error *run(bd_emitter *emitter, bd_lowered *out)
 
 bd_error *bd_lower(bd_region *region, bd_arena *arena, bd_lowered *out)
 {
+    bool contracts = region->family == BD_REGION_CONTRACTION;
     bd_emitter emitter = {
         .region = region,
         .arena = arena,
-        .builder = bd_kir_builder_create(region->family == BD_REGION_CONTRACTION ? BD_KIR_CONTRACTION
-                                                                                 : BD_KIR_LOOP),
+        .builder = bd_kir_builder_create(contracts ? BD_KIR_CONTRACTION : BD_KIR_LOOP),
     };
     bd_error *err = run(&emitter, out);
     bd_kir_builder_destroy(emitter.builder);

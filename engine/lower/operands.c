@@ -5,7 +5,8 @@
 #include "engine/lower/region.h"
 #include "proto/base/assert.h"
 
-static void set_operands(bd_region *region, uint32_t value, const uint32_t *operands, uint32_t count)
+static void set_operands(bd_region *region, uint32_t value, const uint32_t *operands,
+                         uint32_t count)
 {
     bd_region_value *computed = &region->values.items[value];
     computed->operands = BD_ARENA_ARRAY(region->arena, uint32_t, count + 1);
@@ -24,7 +25,8 @@ static bool compute_map(bd_region *region, uint32_t value, const bd_graph_node *
     uint32_t operands[3];
     BD_ASSERT(node->input_count <= 3);
     for (uint32_t i = 0; i < node->input_count; i++)
-        operands[i] = bd_region_want(region, node->inputs[i], &self.position, self.domain, self.context);
+        operands[i] = bd_region_want(region, node->inputs[i], &self.position, self.domain,
+                                     self.context);
     set_operands(region, value, operands, node->input_count);
     return true;
 }
@@ -181,7 +183,8 @@ static bool compute_concat(bd_region *region, uint32_t value, const bd_graph_nod
             break;
         guards[i] = guard_shifted(region, self.context, &inner, input->dims);
         region->live[region->live_count++] = &inner.position;
-        operands[i] = bd_region_want(region, node->inputs[i], &inner.position, self.domain, guards[i]);
+        operands[i] = bd_region_want(region, node->inputs[i], &inner.position, self.domain,
+                                     guards[i]);
         region->live_count--;
         low[dim] = bd_int_add(region->ints, low[dim], input->dims[dim]);
     }
@@ -331,32 +334,6 @@ bool bd_region_reduce(bd_region *region, uint32_t value)
     uint32_t operand = bd_region_want(region, node->inputs[0], &at, BD_DOMAIN_MAIN, 0);
     set_operands(region, value, &operand, 1);
     return true;
-}
-
-/* Users come to be known before what they use, so that each node has its final count in its turn. */
-uint32_t bd_region_sweeps_with(const bd_region *region, uint32_t value)
-{
-    uint8_t behind[BD_REGION_VALUES_MAX] = {0}; /* reductions between a value and the roots */
-    size_t count = region->values.count;
-    BD_ASSERT(count <= BD_REGION_VALUES_MAX);
-    uint32_t most = 0;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t i = 0; i < count; i++) {
-            const bd_region_value *user = &region->values.items[i];
-            const bd_graph_node *node = bd_graph_at(region->graph, user->node);
-            bool reduces = bd_class_of(node) == BD_CLASS_REDUCE &&
-                           (user->state == BD_VALUE_COMPUTE || i == value);
-            uint8_t own = (uint8_t)(behind[i] + reduces);
-            most = own > most ? own : most;
-            for (uint32_t k = 0; k < user->operand_count; k++) {
-                uint8_t *operand = &behind[user->operands[k]];
-                changed |= *operand < own;
-                *operand = *operand < own ? own : *operand;
-            }
-        }
-    }
-    return most;
 }
 
 bool bd_region_claim_rows(bd_region *region, uint32_t value, bd_int elements)

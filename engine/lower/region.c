@@ -70,7 +70,7 @@ bd_position bd_region_span_dims(bd_region *region, const bd_int *dims, uint32_t 
         if (bd_int_find(region->ints, dims[d]) == BD_INT_1)
             continue;
         int axis = bd_region_add_axis(region, dims[d], BD_KIR_PARALLEL);
-        if (axis < 0) /* then nothing more is told apart; the caller sees a region that lacks dims */
+        if (axis < 0) /* the caller sees a region that lacks dims */
             return (bd_position){0};
         run->index = bd_affine_axis((uint8_t)axis);
     }
@@ -246,8 +246,8 @@ uint32_t bd_region_want_self(bd_region *region, bd_node node, const bd_position 
     return number;
 }
 
-uint32_t bd_region_want(bd_region *region, bd_node node, const bd_position *position, uint8_t domain,
-                        uint32_t context)
+uint32_t bd_region_want(bd_region *region, bd_node node, const bd_position *position,
+                        uint8_t domain, uint32_t context)
 {
     bd_position at = bd_position_copy(region->arena, position);
     region->live[region->live_count++] = &at;

@@ -37,7 +37,7 @@ typedef struct bd_region_value {
     uint32_t operand_count;
     uint32_t *operands;       /* numbers of values */
     uint32_t *operand_guards; /* PAD, CONCAT: the context under which each operand counts */
-    bd_affine *index;         /* SOURCE: the place that it is computed from; LOAD, when lowered: the element */
+    bd_affine *index;         /* SOURCE: the place it is computed from; LOAD, when lowered: the element */
 } bd_region_value;
 
 typedef struct bd_region_guard {
@@ -72,8 +72,7 @@ enum {
     BD_REGION_BUFFERS_MAX = 32,
     BD_REGION_COST_MAX = 400,
     BD_REGION_VALUES_MAX = 240,
-    BD_REGION_ROW_VALUES_MAX = 120, /* with SERIAL axes: what a sweep computes, a later one may compute again */
-    BD_REGION_SWEEPS_MAX = 4,
+    BD_REGION_ROW_VALUES_MAX = 120, /* with SERIAL axes, where sweeps may compute values again */
 };
 
 typedef struct bd_region {
@@ -122,18 +121,17 @@ bool bd_region_take(bd_region *region, bd_position *position, const bd_int *dims
 bd_position bd_position_copy(bd_arena *arena, const bd_position *position);
 
 /* The value of a node at a position; views are passed through as far as they can be. */
-uint32_t bd_region_want(bd_region *region, bd_node node, const bd_position *position, uint8_t domain,
-                        uint32_t context);
+uint32_t bd_region_want(bd_region *region, bd_node node, const bd_position *position,
+                        uint8_t domain, uint32_t context);
 /* As before, but of the node itself, even if it is a view. */
 uint32_t bd_region_want_self(bd_region *region, bd_node node, const bd_position *position,
                              uint8_t domain, uint32_t context);
-/* From OPEN to COMPUTE; false (and still OPEN) if it cannot be expressed here. MAP, SOURCE, PAD, CONCAT. */
+/* From OPEN to COMPUTE; false (and still OPEN) if it cannot be expressed here. MAP, SOURCE, PAD and
+ * CONCAT. */
 bool bd_region_compute(bd_region *region, uint32_t value);
 /* Whether a REDUCE or DOT value can be computed here, and then does so. */
 bool bd_region_reduce(bd_region *region, uint32_t value);
 bool bd_region_contract(bd_region *region, uint32_t value);
-/* How many reductions stand behind each other, at most, if the value (a REDUCE) is computed here too. */
-uint32_t bd_region_sweeps_with(const bd_region *region, uint32_t value);
 /* A root that stores a whole value at its own row-major place. */
 void bd_region_store(bd_region *region, uint32_t value, bd_node target);
 /* Whether each element of the value's node is visited exactly once, in the main domain, by the axes
@@ -148,22 +146,23 @@ bool bd_region_has_axes_besides(const bd_region *region, uint32_t axes);
 /* view.c: one view or gather is passed; false if its dims cannot be told apart. */
 bool bd_view_pass(bd_region *region, bd_node *node, bd_position *position, uint8_t domain,
                   uint32_t context);
-/* Where an element of a slice or gather lies; `at` is in the view's dims. The nodes need not be in the graph. */
+/* Where an element of a slice or gather lies; `at` is in the view's dims. The nodes need not be in
+ * the graph. */
 bool bd_slice_place(bd_region *region, const bd_graph_node *slice, const bd_graph_node *input,
                     bd_position *at, bd_position *out);
 bool bd_gather_place(bd_region *region, const bd_graph_node *gather, const bd_graph_node *input,
                      bd_position *at, bd_position *out);
-/* The position of a reduction's input, given that of its output and an index within the reduced dims. */
+/* The position of a reduction's input, from that of its output and an index within the reduced dims. */
 bool bd_reduce_input(bd_region *region, bd_node node, bd_position *output, bd_position *reduced,
                      bd_position *out);
-/* Roots of SCATTER and UPDATE nodes: the copy of the base into a region of its own, and the stores. */
+/* Roots of SCATTER and UPDATE nodes: the copy of the base in a region of its own, and the stores. */
 bool bd_region_copy_base(bd_region *region, bd_node node);
 bool bd_region_store_update(bd_region *region, bd_node node);
 bool bd_region_store_scatter(bd_region *region, bd_node node);
 /* Root of one operand of a CONCAT that is stored piece by piece. */
 bool bd_region_store_piece(bd_region *region, bd_node node, uint32_t operand);
 
-/* combine.c: whether both finished regions run over the same axes and read some tensor at the same elements;
- * then one can take over the roots of the other. */
+/* combine.c: whether both finished regions run over the same axes and read some tensor at the same
+ * elements; then one can take over the roots of the other. */
 bool bd_region_may_combine(bd_region *into, const bd_region *from);
 void bd_region_combine(bd_region *into, const bd_region *from);

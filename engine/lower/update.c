@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Roots that write a part of a buffer: assignments to slices, scatters, pieces of a concatenation. */
+ * Roots that write a part of a buffer: slices that are set, scatters, pieces of a concatenation. */
 #include "engine/lower/region.h"
 #include "proto/base/assert.h"
 
@@ -29,8 +29,8 @@ bool bd_region_copy_base(bd_region *region, bd_node node)
     return add_root(region, (bd_region_root){.value = value, .target = node, .copies = 1}, &at);
 }
 
-/* In all of these the places are cut out first, then the value is wanted: a view that cannot be told
- * apart there is then stored by a region of its own. */
+/* In all of these the places are cut out first, then the value is wanted: a view that cannot be
+ * told apart there is then stored by a region of its own. */
 
 static bool add_root_of(bd_region *region, bd_node wanted, bd_position *at, bd_position *place,
                         bd_region_root root)

@@ -154,7 +154,7 @@ static bool pass_flip(builder *into, const bd_graph_node *view, bd_position *fro
     return true;
 }
 
-/* Whether the first `a` input dims hold as many elements as the first `b` view dims, or the rest do. */
+/* Whether the first `a` input dims and the first `b` view dims hold equally many elements. */
 static bool is_border(bd_region *region, const bd_graph_node *input, uint32_t a,
                       const bd_graph_node *view, uint32_t b)
 {
@@ -276,7 +276,8 @@ bool bd_view_pass(bd_region *region, bd_node *node, bd_position *position, uint8
     bool passed = false;
     if (class == BD_CLASS_GATHER) {
         /* A false guard would make the index 0, which need not be in range. */
-        passed = domain == BD_DOMAIN_MAIN && context == 0 && pass_gather(&into, view, input, position);
+        passed = domain == BD_DOMAIN_MAIN && context == 0 &&
+                 pass_gather(&into, view, input, position);
     } else {
         switch (bd_view_kind_of(view)) {
         case BD_VIEW_RESHAPE:

@@ -21,8 +21,8 @@ struct bd_cache {
     bd_mailbox *jobs, *answers;
     pthread_t threads[THREADS_MAX];
     int thread_count;
-    bd_map entries;        /* hash → first of a chain */
-    pthread_mutex_t lock;  /* of entries, for bd_cache_json */
+    bd_map entries;             /* hash → first of a chain */
+    pthread_mutex_t lock;       /* of entries, for bd_cache_json */
     bd_cached *newest, *oldest; /* unused */
     uint32_t unused_count;
 };

@@ -23,9 +23,9 @@ typedef enum bd_cached_state {
 } bd_cached_state;
 
 struct bd_cached {
-    bd_letter letter; /* of the compile job, then of its answer */
-    int kind;         /* bd_letter_kind, engine/letters.h */
-    bd_cached *next;  /* same hash */
+    bd_letter letter;         /* of the compile job, then of its answer */
+    int kind;                 /* bd_letter_kind, engine/letters.h */
+    bd_cached *next;          /* same hash */
     bd_cached *newer, *older; /* unused ones by age */
     bd_cache *cache;
     uint64_t hash;
@@ -34,7 +34,7 @@ struct bd_cached {
     bd_cached_state state;
     uint32_t users;
     bd_kernel *kernel;
-    bd_error *error;  /* FAILED */
+    bd_error *error;       /* FAILED */
     bd_kernel *job_kernel; /* the job's answer, until the device thread takes it */
     bd_error *job_error;
     int64_t compile_us;

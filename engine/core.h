@@ -17,12 +17,12 @@
 #include "engine/trie.h"
 
 enum {
-    BD_SESSION_IN_FLIGHT_MAX = 8,        /* runs of one session with the backend */
+    BD_SESSION_IN_FLIGHT_MAX = 8, /* runs of one session with the backend */
     BD_KNOWN_PLANS_MAX = 1024,
-    BD_KNOWN_BYTES_MAX = 512 << 20,      /* of known traces and their plans */
-    BD_CREDIT_BYTES_MIN = 64 << 10,      /* given back at once from here on; less waits for company */
-    BD_IDLE_US = 1000000,                /* without work for so long: caches are trimmed */
-    BD_PROGRAMS_MAX = 1024,              /* of one session */
+    BD_KNOWN_BYTES_MAX = 512 << 20, /* of known traces and their plans */
+    BD_CREDIT_BYTES_MIN = 64 << 10, /* given back at once from here on; less waits for company */
+    BD_IDLE_US = 1000000,           /* without work for so long: caches are trimmed */
+    BD_PROGRAMS_MAX = 1024,         /* of one session */
 };
 
 /* Thread: any. */
@@ -46,10 +46,10 @@ struct bd_core {
     uint64_t submitted, completed;
     bd_spoils spoils;
     uint64_t next_tensor;
-    uint64_t next_plan; /* serials of plans */
-    bd_arena scratch;    /* of one record */
-    pthread_t thread;        /* to join */
-    pthread_t device_thread; /* the same, as it knows itself */
+    uint64_t next_plan;        /* serials of plans */
+    bd_arena scratch;          /* of one record */
+    pthread_t thread;          /* to join */
+    pthread_t device_thread;   /* the same, as it knows itself */
     bd_core_counters counters; /* thread: any */
 };
 

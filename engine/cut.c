@@ -130,7 +130,8 @@ static void store_outputs(bd_session *session, bd_run *run)
             tensor->stored->history = bd_history_retain(run->history);
             tensor->stored->history_node = output->node;
         }
-        /* What the history kept of a surviving value is that value's tensor: a later grad may ask for it. */
+        /* What the history kept of a surviving value is that value's tensor: a later grad may ask
+         * for it. */
         for (uint32_t k = 0; k < plan->saved_count; k++)
             if (plan->saved[k].node == output->node)
                 run->history->saved[k].tensor = tensor->stored->tensor;
@@ -182,8 +183,8 @@ static bd_error *name_largest(const bd_session *session, bd_error *own_error)
     size_t most = 0;
     for (size_t i = 0; i < tracer->values.count; i++) {
         const bd_trace_value *value = &tracer->values.items[i];
-        size_t bytes = (size_t)burn_shape_elements(&value->type.shape) *
-                       burn_dtype_size(value->type.dtype);
+        size_t bytes =
+            (size_t)burn_shape_elements(&value->type.shape) * burn_dtype_size(value->type.dtype);
         if (largest && bytes <= most)
             continue;
         largest = value;

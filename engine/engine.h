@@ -19,15 +19,16 @@ typedef struct bd_engine_options {
     const char *driver; /* "cpu", "ref" */
     bd_device_options device;
     bool fusion;
-    uint64_t memory_bytes_max;         /* of all sessions; 0 = the device's */
-    uint64_t session_bytes_max;        /* of one session; 0 = no own limit */
-    int compile_threads;               /* 0 = 2 */
-    void (*wake)(void *user);          /* replies wait; called from any thread, may coalesce */
+    uint64_t memory_bytes_max;  /* of all sessions; 0 = the device's */
+    uint64_t session_bytes_max; /* of one session; 0 = no own limit */
+    int compile_threads;        /* 0 = 2 */
+    void (*wake)(void *user);   /* replies wait; called from any thread, may coalesce */
     void *wake_user;
 } bd_engine_options;
 
 bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out) BD_MUST_USE;
-/* Finishes the plans that the device has, drops the rest. All buffers of replies must have been released. */
+/* Finishes the plans that the device has, drops the rest. All buffers of replies must have been
+ * released. */
 void bd_engine_close(bd_engine *engine);
 
 /* ---- memory that crosses ---- */
@@ -43,15 +44,15 @@ void bd_buffer_release(bd_buffer *buffer);
 /* ---- requests ---- */
 typedef enum bd_request_kind {
     BD_REQUEST_SESSION_OPEN,
-    BD_REQUEST_SESSION_CLOSE,   /* frees all that the session holds; the reply says when it is done */
-    BD_REQUEST_OPS,             /* payload: op records; first_output: id of the first output */
-    BD_REQUEST_PUT,             /* id, type, buffer: a completed upload */
-    BD_REQUEST_GET,             /* id → type and bytes */
-    BD_REQUEST_SYNC,            /* all before is done → first error since the last sync */
-    BD_REQUEST_PROGRAM_DEFINE,  /* name, payload: records; see engine/program.h */
+    BD_REQUEST_SESSION_CLOSE, /* frees all that the session holds; the reply says when it is done */
+    BD_REQUEST_OPS,           /* payload: op records; first_output: id of the first output */
+    BD_REQUEST_PUT,           /* id, type, buffer: a completed upload */
+    BD_REQUEST_GET,           /* id → type and bytes */
+    BD_REQUEST_SYNC,          /* all before is done → first error since the last sync */
+    BD_REQUEST_PROGRAM_DEFINE, /* name, payload: records; see engine/program.h */
     BD_REQUEST_PROGRAM_DROP,
-    BD_REQUEST_CANCEL,          /* the session's GET or SYNC of number `request`, if it still waits, is answered
-                                   at once with CANCELLED; each of them gets exactly one answer */
+    BD_REQUEST_CANCEL, /* the session's GET or SYNC of number `request`, if it still waits, is
+                          answered at once with CANCELLED; each of them gets exactly one answer */
 } bd_request_kind;
 
 typedef struct bd_request {
@@ -59,17 +60,19 @@ typedef struct bd_request {
     uint64_t session;
     uint64_t request;      /* the client's number of a GET or SYNC */
     uint64_t id;           /* tensor (PUT, GET) */
-    uint64_t first_output; /* OPS: id of the first output; PROGRAM_DEFINE: first id of the program's own numbering */
+    uint64_t first_output; /* OPS: id of the first output; PROGRAM_DEFINE: first id of the program's
+                              own numbering */
     uint64_t first_op_index; /* OPS: number of the first record within the session, from 1 */
-    burn_tensor_type type; /* PUT */
-    bd_buffer *buffer;     /* PUT; moves. NULL: the upload was refused, the tensor is poisoned with error */
-    bd_error *error;       /* PUT without a buffer; moves */
-    uint8_t *payload;      /* OPS, PROGRAM_DEFINE: heap (bd_alloc), moves */
+    burn_tensor_type type;   /* PUT */
+    bd_buffer *buffer; /* PUT; moves. NULL: the upload was refused, the tensor is poisoned … */
+    bd_error *error;   /* … with this; moves */
+    uint8_t *payload;  /* OPS, PROGRAM_DEFINE: heap (bd_alloc), moves */
     size_t payload_bytes;
-    size_t credit_bytes;   /* given back to the client when the request was taken up */
-    uint64_t program;      /* PROGRAM_DEFINE, _DROP: number minted by the client, private to the session */
-    uint32_t program_inputs; /* PROGRAM_DEFINE: ids first_output - program_inputs … first_output - 1 are its inputs */
-    char name[64];         /* PROGRAM_DEFINE */
+    size_t credit_bytes; /* given back to the client when the request was taken up */
+    uint64_t program;    /* PROGRAM_DEFINE, _DROP: minted by the client, private to the session */
+    uint32_t program_inputs; /* PROGRAM_DEFINE: ids first_output - program_inputs … first_output - 1
+                                are its inputs */
+    char name[64];           /* PROGRAM_DEFINE */
 } bd_request;
 
 bd_request *bd_request_create(bd_request_kind kind, uint64_t session);
@@ -80,10 +83,10 @@ void bd_engine_post(bd_engine *engine, bd_request *own_request);
 /* ---- replies ---- */
 typedef enum bd_reply_kind {
     BD_REPLY_SESSION_CLOSED,
-    BD_REPLY_DATA,      /* GET: type and a retained buffer, or error */
-    BD_REPLY_SYNCED,    /* error = first one since the last SYNC, or NULL */
-    BD_REPLY_CREDIT,    /* credit_bytes were taken up */
-    BD_REPLY_DONE,      /* PROGRAM_DEFINE, _DROP: error or NULL */
+    BD_REPLY_DATA,   /* GET: type and a retained buffer, or error */
+    BD_REPLY_SYNCED, /* error = first one since the last SYNC, or NULL */
+    BD_REPLY_CREDIT, /* credit_bytes were taken up */
+    BD_REPLY_DONE,   /* PROGRAM_DEFINE, _DROP: error or NULL */
 } bd_reply_kind;
 
 typedef struct bd_reply {
@@ -91,9 +94,9 @@ typedef struct bd_reply {
     uint64_t session;
     uint64_t request;
     burn_tensor_type type;
-    bd_buffer *buffer; /* owned */
+    bd_buffer *buffer;   /* owned */
     size_t offset_bytes; /* of the data within the buffer */
-    bd_error *error;   /* owned */
+    bd_error *error;     /* owned */
     size_t credit_bytes;
 } bd_reply;
 
@@ -102,8 +105,8 @@ void bd_reply_destroy(bd_reply *reply);
 
 /* ---- gauges and counters: a snapshot, thread: any ---- */
 typedef struct bd_engine_stats {
-    uint64_t compiles, cache_hits;                                  /* kernels */
-    uint64_t analyses, replays, launches, fallbacks, known_plans;   /* plans */
+    uint64_t compiles, cache_hits;                                /* kernels */
+    uint64_t analyses, replays, launches, fallbacks, known_plans; /* plans */
     uint64_t ops, cuts;
     uint64_t device_bytes; /* live tensors and running plans */
     uint64_t pool_bytes;   /* held from the device, live or cached */
@@ -114,7 +117,8 @@ typedef struct bd_engine_stats {
 void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out);
 void bd_engine_describe(bd_engine *engine, bd_device_facts *out);
 /* Live bytes and tensors of one session; false if it is unknown. */
-bool bd_engine_session_stats(bd_engine *engine, uint64_t session, uint64_t *out_bytes, uint64_t *out_tensors,
-                             uint64_t *out_ops);
-/* JSON array text of the compiled kernels: name (hash), family, launches, compile time. Heap; bd_free. */
+bool bd_engine_session_stats(bd_engine *engine, uint64_t session, uint64_t *out_bytes,
+                             uint64_t *out_tensors, uint64_t *out_ops);
+/* JSON array text of the compiled kernels: name (hash), family, launches, compile time. Heap;
+ * bd_free. */
 char *bd_engine_kernels_json(bd_engine *engine);

@@ -19,8 +19,7 @@ static const bd_known_record *record_to_blame(const bd_run *run, uint32_t *out_n
     const bd_known *known = run->known;
     if (run->fault.launch >= run->submission.launch_count)
         return NULL;
-    const bd_plan_launch *launch =
-        &known->plan->launches[run->launch_numbers[run->fault.launch]];
+    const bd_plan_launch *launch = &known->plan->launches[run->launch_numbers[run->fault.launch]];
     uint32_t tag = (uint32_t)run->fault.tag;
     if (tag >= launch->fault_count || launch->fault_records[tag] >= known->record_count)
         return NULL;
@@ -37,10 +36,13 @@ bd_error *bd_fault_error(const bd_run *run)
     int64_t extent = run->fault.extent;
     bd_error *error =
         extent > 0
-            ? BD_ERROR(INVALID, "%s: index %" PRId64 " is out of range: %" PRId64 " to %" PRId64 " would be right",
+            ? BD_ERROR(INVALID,
+                       "%s: index %" PRId64 " is out of range: %" PRId64 " to %" PRId64
+                       " would be right",
                        record ? record->info->name : "kernel", run->fault.position, (int64_t)0,
                        extent - 1)
-            : BD_ERROR(INVALID, "%s: index %" PRId64 " is out of range: the dimension has no elements",
+            : BD_ERROR(INVALID,
+                       "%s: index %" PRId64 " is out of range: the dimension has no elements",
                        record ? record->info->name : "kernel", run->fault.position);
     if (record)
         bd_error_set_op_index(error, run->op_indices[number]);
@@ -56,9 +58,10 @@ typedef struct spread_result {
 
 /* Errors of slots and of one record reach all values made from them. */
 static spread_result spread_errors(const bd_known *known, bd_error *const *slots, uint32_t blamed,
-                            bd_error *blame)
+                                   bd_error *blame)
 {
-    spread_result spread = {.values = bd_alloc_zeroed((known->value_count + 1) * sizeof(bd_error *))};
+    spread_result spread = {.values =
+                                bd_alloc_zeroed((known->value_count + 1) * sizeof(bd_error *))};
     for (uint32_t i = 0; i < known->record_count; i++) {
         const bd_known_record *record = &known->records[i];
         bd_error *error = i == blamed ? blame : NULL;

@@ -88,7 +88,8 @@ static void sort_groups(const bd_known *known, uint32_t *items, uint32_t *room, 
     for (uint32_t i = 0; i < count; i++) {
         bool take_a = b == count;
         if (a < half && b < count) {
-            const bd_known_group *left = &known->groups[items[a]], *right = &known->groups[items[b]];
+            const bd_known_group *left = &known->groups[items[a]],
+                                 *right = &known->groups[items[b]];
             take_a = by_last ? left->last_launch <= right->last_launch
                              : left->first_launch <= right->first_launch;
         }

@@ -23,8 +23,8 @@ typedef struct bd_known_record {
 
 /* Plan buffers that share one memory because each takes over that of the one before. */
 typedef struct bd_known_group {
-    uint32_t result;      /* the RESULT among them, or BD_PLAN_NONE: then the memory is in the arena */
-    uint32_t external;    /* an EXTERNAL buffer whose memory the group may take over, or BD_PLAN_NONE */
+    uint32_t result;   /* the RESULT among them, or BD_PLAN_NONE: then the memory is in the arena */
+    uint32_t external; /* whose memory the group may take over: EXTERNAL, or BD_PLAN_NONE */
     uint32_t first_launch, last_launch;
 } bd_known_group;
 

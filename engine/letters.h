@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What can lie in the device thread's mailbox: each letter is the first member of its struct and its
- * kind the second. Thread: any. */
+ * What can lie in the device thread's mailbox: each letter is the first member of its struct and
+ * its kind the second. Thread: any. */
 #pragma once
 
 #include "engine/mailbox.h"

@@ -10,8 +10,9 @@
 
 struct bd_memory {
     pthread_mutex_t lock;
-    bd_spans *spans[2]; /* by bd_memory_user: what the host writes would else wait for ever new submissions */
-    bd_map accounts; /* of open sessions */
+    bd_spans *spans[2]; /* by bd_memory_user: what the host writes would else wait for ever new
+                           submissions */
+    bd_map accounts;    /* of open sessions */
     bd_buffer *unused;
     uint64_t bytes_max, session_bytes_max;
     uint64_t used_bytes;
@@ -276,7 +277,8 @@ void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out
     uint64_t session;
     void *account;
     for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &session, &account);)
-        *out_tensors += atomic_load_explicit(&((bd_account *)account)->tensors, memory_order_relaxed);
+        *out_tensors +=
+            atomic_load_explicit(&((bd_account *)account)->tensors, memory_order_relaxed);
     pthread_mutex_unlock(&memory->lock);
 }
 

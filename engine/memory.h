@@ -2,7 +2,8 @@
  * Device memory of an engine: counted buffers over a caching pool, with an account a session, hard
  * limits and trimming. Nothing is zeroed.
  * Thread: any (one lock, a leaf), but for the members that say otherwise.
- * Invariant: the used bytes of an account are the sizes of its live buffers, of running arenas included. */
+ * Invariant: the used bytes of an account are the sizes of its live buffers, of running arenas
+ * included. */
 #pragma once
 
 #include <stdatomic.h>
@@ -20,9 +21,9 @@ typedef struct bd_memory bd_memory;
 /* What one session uses; lives until the session is closed and its last buffer is released. */
 typedef struct bd_account {
     uint64_t session;
-    uint64_t used_bytes;        /* under the lock */
-    struct bd_buffer *buffers;  /* live ones; under the lock */
-    bool closed;                /* under the lock */
+    uint64_t used_bytes;               /* under the lock */
+    struct bd_buffer *buffers;         /* live ones; under the lock */
+    bool closed;                       /* under the lock */
     atomic_uint_fast64_t tensors, ops; /* written by the device thread */
 } bd_account;
 
@@ -41,9 +42,9 @@ struct bd_buffer {
     bd_memory_user user;
     bd_buffer *next, *previous; /* of the account; when unused: the list of descriptors */
     /* Thread: device. */
-    uint64_t serial;            /* never reused: names the contents */
-    uint64_t ready;             /* the submission that writes it; 0: the host did */
-    bd_error *error;            /* a fault spoiled the contents */
+    uint64_t serial; /* never reused: names the contents */
+    uint64_t ready;  /* the submission that writes it; 0: the host did */
+    bd_error *error; /* a fault spoiled the contents */
 };
 
 bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_t bytes_max,
@@ -67,13 +68,14 @@ bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_b
 void bd_buffer_renew(bd_buffer *buffer);
 bool bd_buffer_is_shared(const bd_buffer *buffer); /* more than one holds it */
 
-/* Progress of the device: `submitted` grows before a submission is handed over, `completed` after it is done. */
+/* Progress of the device: `submitted` grows before a submission is handed over, `completed` after
+ * it is done. */
 void bd_memory_set_submitted(bd_memory *memory, uint64_t submission);
 void bd_memory_set_completed(bd_memory *memory, uint64_t submission);
 
 /* Calls visit for each live buffer of the account. Thread: device; visit must not release. */
-void bd_memory_visit(bd_memory *memory, bd_account *account, void (*visit)(bd_buffer *buffer, void *user),
-                     void *user);
+void bd_memory_visit(bd_memory *memory, bd_account *account,
+                     void (*visit)(bd_buffer *buffer, void *user), void *user);
 
 void bd_memory_trim(bd_memory *memory);
 /* Live bytes, bytes held from the device, tensors of all sessions. */

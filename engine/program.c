@@ -80,7 +80,8 @@ static bd_error *read_records(bd_program *program, const bd_request *request, re
 bd_error *bd_program_create(const bd_request *request, bd_program **out)
 {
     if (request->program_inputs > TENSORS_MAX || request->program_inputs >= request->first_output)
-        BD_FAIL(INVALID, "a program whose first output is %" PRIu64 " cannot have %" PRIu32 " inputs",
+        BD_FAIL(INVALID,
+                "a program whose first output is %" PRIu64 " cannot have %" PRIu32 " inputs",
                 request->first_output, request->program_inputs);
     bd_program *program = bd_alloc_zeroed(sizeof *program);
     program->count = 1;
@@ -96,13 +97,12 @@ bd_error *bd_program_create(const bd_request *request, bd_program **out)
     if (!error) {
         program->tensor_count = (uint32_t)freed.count;
         program->record_count = (uint32_t)records.count;
-        program->records = bd_arena_copy(&program->arena, records.items,
-                                         records.count * sizeof *records.items);
+        program->records =
+            bd_arena_copy(&program->arena, records.items, records.count * sizeof *records.items);
         program->output_of = BD_ARENA_ARRAY(&program->arena, uint32_t, freed.count);
         for (uint32_t i = 0; i < freed.count; i++)
-            program->output_of[i] = i < program->input_count || freed.items[i]
-                                        ? UINT32_MAX
-                                        : program->output_count++;
+            program->output_of[i] =
+                i < program->input_count || freed.items[i] ? UINT32_MAX : program->output_count++;
     }
     bd_vec_deinit(&records);
     bd_vec_deinit(&freed);

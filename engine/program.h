@@ -4,10 +4,10 @@
  * Thread: device.
  *
  * A program numbers its tensors: inputs first, then the outputs of its records. Its outputs are
- * the tensors that its records never free, inputs left out, in order of their numbers. Inputs may be
- * tensors or weak scalars at each call. Where the value of a size attribute of a record must come
- * from the call (the offset of random numbers), the record holds BURN_PROGRAM_SIZE(k): the call
- * passes an int for input k. */
+ * the tensors that its records never free, inputs left out, in order of their numbers. Inputs may
+ * be tensors or weak scalars at each call. Where the value of a size attribute of a record must
+ * come from the call (the offset of random numbers), the record holds BURN_PROGRAM_SIZE(k): the
+ * call passes an int for input k. */
 #pragma once
 
 #include <stdint.h>
@@ -47,7 +47,8 @@ typedef struct bd_call {
 bd_error *bd_call_begin(bd_program *program, const burn_op_record *record, uint64_t op_index,
                         bd_call **out) BD_MUST_USE;
 void bd_call_end(bd_call *call);
-/* The next record in the caller's terms, and the ids of its outputs: those that are no outputs of the
- * program take hidden ids from *next_hidden. False after the last one. Valid until the next call. */
+/* The next record in the caller's terms, and the ids of its outputs: those that are no outputs of
+ * the program take hidden ids from *next_hidden. False after the last one. Valid until the next
+ * call. */
 bool bd_call_next(bd_call *call, bd_arena *scratch, uint64_t *next_hidden, burn_op_record *out,
                   uint64_t **out_ids);

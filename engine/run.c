@@ -107,7 +107,8 @@ static bd_error *size_groups(bd_run *run)
         size_t bytes = 0;
         if (elements < 0 || elements > BURN_ELEMENTS_MAX ||
             !bd_size_mul((size_t)elements, burn_dtype_size((burn_dtype)buffer->dtype), &bytes))
-            BD_FAIL(LIMIT, "an intermediate result of %" PRId64 " elements is above the limit of %" PRId64,
+            BD_FAIL(LIMIT,
+                    "an intermediate result of %" PRId64 " elements is above the limit of %" PRId64,
                     elements, (int64_t)BURN_ELEMENTS_MAX);
         size_t *group = &run->group_bytes[known->group_of[i]];
         if (bytes > *group)
@@ -130,8 +131,8 @@ static bd_error *size_run(bd_run *run, const bd_binding *binding)
         for (uint32_t b = 0; b < launch->block_count; b++) {
             for (uint16_t k = 0; k < program->int_count; k++)
                 argument[k] = run->ints[launch->blocks[b].ints[k]];
-            size_t scratch = binding->ops->scratch_bytes(
-                binding->device, plan->kernels[launch->kernel], argument);
+            size_t scratch = binding->ops->scratch_bytes(binding->device,
+                                                         plan->kernels[launch->kernel], argument);
             if (scratch > run->scratch_bytes)
                 run->scratch_bytes = scratch;
             argument += program->int_count;
@@ -307,8 +308,8 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
         }
         if (!same) {
             run->launch_numbers[launch_count] = i;
-            run->launches[launch_count++] = (bd_launch){plan->kernels[launch->kernel], block,
-                                                        launch->block_count};
+            run->launches[launch_count++] =
+                (bd_launch){plan->kernels[launch->kernel], block, launch->block_count};
         }
         block += launch->block_count;
     }
@@ -346,8 +347,10 @@ static bool needs_history(const bd_plan *plan)
     return false;
 }
 
-/* How a kept external was made: its own history, or, for what an older plan kept of its inside, that plan's. */
-static void keep_origin(const bd_trace *trace, const bd_graph_external *external, bd_history_saved *saved)
+/* How a kept external was made: its own history, or, for what an older plan kept of its inside,
+ * that plan's. */
+static void keep_origin(const bd_trace *trace, const bd_graph_external *external,
+                        bd_history_saved *saved)
 {
     const bd_trace_external *slot = &trace->externals[external->slot];
     bd_history *history = slot->history;

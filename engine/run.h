@@ -28,11 +28,11 @@ typedef struct bd_binding {
 
 struct bd_run {
     bd_letter letter;
-    int kind; /* BD_LETTER_RUN */
-    bd_run *next; /* in flight, or idle */
+    int kind;        /* BD_LETTER_RUN */
+    bd_run *next;    /* in flight, or idle */
     bd_arena memory; /* of the arrays below */
     bd_known *known;
-    void *session; /* whose run it is; NULL once that is closed */
+    void *session;  /* whose run it is; NULL once that is closed */
     uint64_t order; /* number of the submission */
     bool done;
     bd_submission submission;
@@ -40,8 +40,8 @@ struct bd_run {
 
     /* Bound values; those above the line stay as long as the integers stay the same. */
     bool sized;
-    int64_t *ints;         /* of the plan's table */
-    int64_t *new_ints;     /* while binding */
+    int64_t *ints;     /* of the plan's table */
+    int64_t *new_ints; /* while binding */
     size_t *group_bytes, *group_offsets;
     size_t arena_bytes, scratch_bytes;
     int64_t *arguments;
@@ -51,20 +51,21 @@ struct bd_run {
     uint32_t *launch_numbers; /* of the plan; launches may be left out */
     void **pointers;
     bd_scalar *scalars;
-    bd_buffer **externals; /* by graph external; borrowed while binding */
-    void **places;         /* by plan buffer */
+    bd_buffer **externals;     /* by graph external; borrowed while binding */
+    void **places;             /* by plan buffer */
     bd_buffer **group_buffers; /* results and stolen memory, owned while binding */
-    bd_buffer *arena;      /* owned until submitted */
-    bd_buffer **outputs;   /* by plan output; owned by whoever takes them */
-    bd_history *history;   /* for tracked outputs; owned likewise, or NULL */
+    bd_buffer *arena;          /* owned until submitted */
+    bd_buffer **outputs;       /* by plan output; owned by whoever takes them */
+    bd_history *history;       /* for tracked outputs; owned likewise, or NULL */
 
     /* For faults (engine/fault.h). */
-    bool slot_spoiled;      /* some slot_errors are there */
-    bd_error **slot_errors; /* by external slot: what is read through it was spoiled before; retained */
+    bool slot_spoiled; /* some slot_errors are there */
+    bd_error *
+        *slot_errors; /* by external slot: what is read through it was spoiled before; retained */
     uint64_t *external_serials; /* by graph external */
     uint64_t *slot_serials, *output_serials, *saved_serials;
     uint64_t *op_indices; /* by record; only if the plan may fault */
-    void *engine; /* for `done` */
+    void *engine;         /* for `done` */
 };
 
 /* Binds the plan; all its kernels must be there. After an error nothing is held.

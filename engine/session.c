@@ -60,8 +60,7 @@ void bd_session_destroy(bd_session *session)
 
 void bd_session_note_error(bd_session *session, bd_error *error)
 {
-    if (session->first_error &&
-        bd_error_op_index(session->first_error) <= bd_error_op_index(error))
+    if (session->first_error && bd_error_op_index(session->first_error) <= bd_error_op_index(error))
         return;
     bd_error_free(session->first_error);
     session->first_error = bd_error_retain(error);
@@ -137,12 +136,13 @@ static bd_error *put_tensor(bd_session *session, bd_request *request)
     session->last_id = request->id;
     bd_tensor *tensor = bd_tensors_add(&session->tensors, request->id);
     size_t size_bytes = 0;
-    bd_error *error = request->error ? bd_error_retain(request->error)
-                                     : burn_shape_check(&request->type.shape, request->type.dtype,
-                                                        &size_bytes);
+    bd_error *error =
+        request->error ? bd_error_retain(request->error)
+                       : burn_shape_check(&request->type.shape, request->type.dtype, &size_bytes);
     if (!error && (!request->buffer || request->buffer->size_bytes != size_bytes))
-        error = BD_ERROR(INVALID, "upload of tensor %" PRIu64 ": %zu bytes came, %zu are its size",
-                         request->id, request->buffer ? request->buffer->size_bytes : 0, size_bytes);
+        error =
+            BD_ERROR(INVALID, "upload of tensor %" PRIu64 ": %zu bytes came, %zu are its size",
+                     request->id, request->buffer ? request->buffer->size_bytes : 0, size_bytes);
     if (error) {
         tensor->state = BD_TENSOR_POISON;
         tensor->error = bd_error_retain(error);

@@ -56,17 +56,17 @@ typedef struct bd_session {
     uint64_t next_output, next_op;
     bd_call *call;
 
-    bd_known *waiting;    /* the plan of the trace, whose kernels are being compiled */
+    bd_known *waiting;     /* the plan of the trace, whose kernels are being compiled */
     bool waiting_is_known; /* it is a replay */
-    uint32_t in_flight;   /* runs */
-    uint64_t last_order;  /* of its last submission */
-    bd_waiter *waiters;   /* by order */
+    uint32_t in_flight;    /* runs */
+    uint64_t last_order;   /* of its last submission */
+    bd_waiter *waiters;    /* by order */
     bd_error *first_error; /* since the last SYNC; the one of the lowest op */
-    size_t credit_bytes;  /* taken up, not yet given back */
+    size_t credit_bytes;   /* taken up, not yet given back */
 
     struct bd_session *next_ready; /* in the round */
     bool is_ready;
-    BD_VEC(bd_tensor *) inputs;             /* scratch of one record */
+    BD_VEC(bd_tensor *) inputs; /* scratch of one record */
     BD_VEC(const burn_tensor_type *) types;
     BD_VEC(burn_tensor_type) outputs;
     BD_VEC(uint64_t) ids;
@@ -89,8 +89,8 @@ void bd_session_note_error(bd_session *session, bd_error *error);
 void bd_session_flush_credit(bd_session *session);
 
 /* ---- engine/cut.c ---- */
-/* Ends the trace: it becomes a plan, new or known, and is handed to the device, or the session waits
- * for kernels. Returns at once in any case. */
+/* Ends the trace: it becomes a plan, new or known, and is handed to the device, or the session
+ * waits for kernels. Returns at once in any case. */
 void bd_session_cut(bd_session *session);
 /* The kernels of the plan are there, or failed: hands it over. */
 void bd_session_resume(bd_session *session);

@@ -29,10 +29,10 @@ struct bd_spans {
     bd_device *device;
     bd_slab *slabs;
     size_t slab_bytes;
-    uint64_t levels;            /* bit: a class of the level has a span */
-    uint8_t classes[LEVELS];    /* bit: the class has a span */
+    uint64_t levels;         /* bit: a class of the level has a span */
+    uint8_t classes[LEVELS]; /* bit: the class has a span */
     bd_span *free[LEVELS][CLASSES];
-    bd_span *unused;            /* descriptors, linked by next_free */
+    bd_span *unused; /* descriptors, linked by next_free */
 };
 
 bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device)
@@ -164,9 +164,9 @@ static bd_span *find(bd_spans *spans, size_t size_bytes, uint64_t completed)
             level += skip;
             class = 0;
         }
-        for (unsigned left = (unsigned)spans->classes[level] >> class << class; left; left &= left - 1) {
-            bd_span *span =
-                look(spans->free[level][__builtin_ctz(left)], size_bytes, completed);
+        for (unsigned left = (unsigned)spans->classes[level] >> class << class; left;
+             left &= left - 1) {
+            bd_span *span = look(spans->free[level][__builtin_ctz(left)], size_bytes, completed);
             if (span)
                 return span;
         }

@@ -20,9 +20,9 @@ typedef struct bd_slab bd_slab;
 typedef struct bd_span {
     bd_slab *slab;
     size_t offset_bytes, size_bytes;
-    struct bd_span *before, *after;        /* neighbours within the slab */
+    struct bd_span *before, *after; /* neighbours within the slab */
     struct bd_span *previous_free, *next_free;
-    uint64_t last_use;                     /* free ones: submissions up to this one may still touch it */
+    uint64_t last_use; /* free ones: submissions up to this one may still touch it */
     bool is_free;
 } bd_span;
 
@@ -34,7 +34,8 @@ bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device);
 void bd_spans_destroy(bd_spans *spans); /* frees all slabs, whoever still uses them */
 /* A span whose last use is at most `completed` (UINT64_MAX: any), at least size_bytes long.
  * NO_MEMORY if the device has none. */
-bd_error *bd_spans_take(bd_spans *spans, size_t size_bytes, uint64_t completed, bd_span **out) BD_MUST_USE;
+bd_error *bd_spans_take(bd_spans *spans, size_t size_bytes, uint64_t completed,
+                        bd_span **out) BD_MUST_USE;
 void bd_spans_give(bd_spans *spans, bd_span *own_span, uint64_t last_use);
 void *bd_span_bytes(const bd_span *span);
 /* Gives slabs back to the device that are free and used by no submission after `completed`. */

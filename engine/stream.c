@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The op stream of a session: every record is decoded, resolved and validated here, and appended to the
- * trace, or its outputs are poisoned. Thread: device. */
+ * The op stream of a session: every record is decoded, resolved and validated here, and appended to
+ * the trace, or its outputs are poisoned. Thread: device. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -51,8 +51,8 @@ static void follow(bd_session *session)
     } else if (!session->cursor) {
         return;
     } else if (session->cursor_generation != bd_trie_generation(trie)) {
-        session->cursor = bd_trie_walk(trie, tracer->key.items, tracer->ends.items,
-                                       tracer->ends.count - 1);
+        session->cursor =
+            bd_trie_walk(trie, tracer->key.items, tracer->ends.items, tracer->ends.count - 1);
         session->cursor_generation = bd_trie_generation(trie);
         if (!session->cursor)
             return;
@@ -136,8 +136,9 @@ static void apply_free(bd_session *session, const burn_op_record *record, uint64
             continue;
         bd_tensor *tensor = bd_tensors_find(&session->tensors, record->inputs[i].id);
         if (!tensor) {
-            bd_error *error = BD_ERROR(NOT_FOUND, "free: tensor %" PRIu64 " is unknown or was freed",
-                                       record->inputs[i].id);
+            bd_error *error =
+                BD_ERROR(NOT_FOUND, "free: tensor %" PRIu64 " is unknown or was freed",
+                         record->inputs[i].id);
             fail(session, record, NULL, op_index, error);
             continue;
         }
@@ -160,7 +161,8 @@ static bd_error *store_constant(bd_session *session, const burn_op_record *recor
                 "constant");
     if (bytes->count)
         memcpy(buffer->bytes, bytes->bytes, bytes->count);
-    bd_tensor_store(bd_tensors_add(&session->tensors, id), &type, buffer, ++session->core->next_tensor);
+    bd_tensor_store(bd_tensors_add(&session->tensors, id), &type, buffer,
+                    ++session->core->next_tensor);
     return NULL;
 }
 

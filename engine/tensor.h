@@ -23,10 +23,10 @@ typedef enum bd_tensor_state {
 /* A tensor that has memory. */
 typedef struct bd_stored {
     burn_tensor_type type;
-    bd_buffer *buffer;    /* retained */
-    bd_history *history;  /* retained; NULL: a leaf */
+    bd_buffer *buffer;   /* retained */
+    bd_history *history; /* retained; NULL: a leaf */
     uint32_t history_node;
-    uint64_t tensor;      /* identity within the engine */
+    uint64_t tensor; /* identity within the engine */
 } bd_stored;
 
 typedef struct bd_tensor {
@@ -50,9 +50,9 @@ typedef struct bd_tensor_run {
 } bd_tensor_run;
 
 typedef struct bd_tensors {
-    bd_map runs;          /* those with live tensors, and the newest */
+    bd_map runs; /* those with live tensors, and the newest */
     bd_tensor_run *newest;
-    bd_tensor_run *near[BD_TENSOR_RUNS_NEAR]; /* found lately, by the low bits of their numbers; or NULL */
+    bd_tensor_run *near[BD_TENSOR_RUNS_NEAR]; /* found lately, by the low bits of the number */
     bd_tensor_run *unused;
     uint64_t live;
     uint64_t secret;
@@ -67,7 +67,8 @@ bd_tensor *bd_tensors_find(bd_tensors *tensors, uint64_t id);
 bd_tensor *bd_tensors_add(bd_tensors *tensors, uint64_t id);
 /* Releases what it holds and forgets the id. */
 void bd_tensors_free(bd_tensors *tensors, uint64_t id);
-/* Gives a tensor memory with its contents; a leaf. Consumes the caller's reference to the buffer. */
+/* Gives a tensor memory with its contents; a leaf. Consumes the caller's reference to the buffer.
+ */
 void bd_tensor_store(bd_tensor *tensor, const burn_tensor_type *type, bd_buffer *own_buffer,
                      uint64_t identity);
 /* Drops what it holds and makes it poison. */

@@ -24,4 +24,5 @@ size_t bd_trace_key_tail_bound(const bd_trace *trace);
 size_t bd_trace_key_tail(const bd_trace *trace, uint8_t *out);
 /* How the externals were made, as far as differentiation looks (engine/history.h). Appends to a
  * growable array of bytes. */
-void bd_trace_key_histories(const bd_trace *trace, uint8_t **bytes, size_t *count, size_t *capacity);
+void bd_trace_key_histories(const bd_trace *trace, uint8_t **bytes, size_t *count,
+                            size_t *capacity);

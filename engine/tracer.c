@@ -110,8 +110,8 @@ static void copy_attrs(bd_tracer *tracer, bd_trace_record *to, const burn_op_rec
     }
 }
 
-/* The roots of a grad record that retains nothing let go of what was kept for them; this trace still
- * holds it. */
+/* The roots of a grad record that retains nothing let go of what was kept for them; this trace
+ * still holds it. */
 static void use_up(const burn_op_record *record, bd_tensor *const *inputs)
 {
     if (record->attrs[burn_op_attr(record->info, "retain")].value)
@@ -161,8 +161,9 @@ uint32_t bd_tracer_append(bd_tracer *tracer, const burn_op_record *record, bd_te
 
     size_t room = bd_trace_key_bound(kept);
     bd_vec_reserve(&tracer->key, tracer->key.count + room);
-    tracer->key.count += bd_trace_key_record(kept, tracer->values.items, tracer->externals.items,
-                                             known_externals, tracer->key.items + tracer->key.count);
+    tracer->key.count +=
+        bd_trace_key_record(kept, tracer->values.items, tracer->externals.items, known_externals,
+                            tracer->key.items + tracer->key.count);
     *bd_vec_push(&tracer->ends) = (uint32_t)tracer->key.count;
     return first_value;
 }
@@ -198,5 +199,6 @@ void bd_tracer_finish(bd_tracer *tracer, bd_trace *out)
     bd_vec_reserve(&tracer->tail, room);
     tracer->tail.count = bd_trace_key_tail(out, tracer->tail.items);
     if (tracer->has_gradient)
-        bd_trace_key_histories(out, &tracer->tail.items, &tracer->tail.count, &tracer->tail.capacity);
+        bd_trace_key_histories(out, &tracer->tail.items, &tracer->tail.count,
+                               &tracer->tail.capacity);
 }

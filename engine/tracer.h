@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Records the trace of one session: arrays that grow once and are reused, and the canonical bytes of
- * every record, by which known traces are found (engine/trie.h). Thread: device.
- * Invariant: equal canonical bytes of all records and an equal tail mean that the same plan serves. */
+ * Records the trace of one session: arrays that grow once and are reused, and the canonical bytes
+ * of every record, by which known traces are found (engine/trie.h). Thread: device. Invariant:
+ * equal canonical bytes of all records and an equal tail mean that the same plan serves. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,8 +41,8 @@ void bd_tracer_deinit(bd_tracer *tracer);
 /* Forgets the trace and releases its externals. */
 void bd_tracer_reset(bd_tracer *tracer);
 
-/* Room for the types of the next record's outputs; valid until the next call of this kind. Pointers to
- * types of earlier values stay valid from here to bd_tracer_append. */
+/* Room for the types of the next record's outputs; valid until the next call of this kind. Pointers
+ * to types of earlier values stay valid from here to bd_tracer_append. */
 bd_trace_value *bd_tracer_room(bd_tracer *tracer, uint32_t output_count);
 /* Appends a validated op: inputs[i] is the tensor of a tensor operand, else NULL. The types of the
  * outputs stand in the places that bd_tracer_room gave. Returns the number of the first value. */
@@ -57,11 +57,12 @@ static inline const uint8_t *bd_tracer_last(const bd_tracer *tracer, size_t *out
     return tracer->key.items + begin;
 }
 
-/* The trace has reached a limit and must be cut. A matter of what was recorded only, so that it is cut
- * at the same place each time. */
+/* The trace has reached a limit and must be cut. A matter of what was recorded only, so that it is
+ * cut at the same place each time. */
 static inline bool bd_tracer_is_full(const bd_tracer *tracer)
 {
-    return tracer->records.count >= BD_TRACE_RECORDS_MAX || tracer->key.count >= BD_TRACE_BYTES_MAX ||
+    return tracer->records.count >= BD_TRACE_RECORDS_MAX ||
+           tracer->key.count >= BD_TRACE_BYTES_MAX ||
            tracer->values.count >= BD_TRACE_VALUES_MAX / 2;
 }
 
@@ -72,7 +73,8 @@ void bd_tracer_drop_external(bd_tracer *tracer, uint32_t slot);
 /* Completes the key with what outlives the trace, and gives the trace as others see it. */
 void bd_tracer_finish(bd_tracer *tracer, bd_trace *out);
 
-/* Marks the outputs of a record and all that is made from them; spoiled has a byte a value, zeroed. */
+/* Marks the outputs of a record and all that is made from them; spoiled has a byte a value, zeroed.
+ */
 void bd_tracer_leave_out(const bd_tracer *tracer, uint32_t record, uint8_t *spoiled);
 /* Removes the records whose outputs are marked; values and externals are numbered anew. */
 void bd_tracer_compact(bd_tracer *tracer, const uint8_t *spoiled);

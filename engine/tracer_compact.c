@@ -19,8 +19,8 @@ void bd_tracer_leave_out(const bd_tracer *tracer, uint32_t blamed, uint8_t *spoi
 
 typedef struct renumbering {
     bd_tracer *tracer;
-    uint32_t *values;    /* old number → new one */
-    uint32_t *slots;     /* likewise, + 1; 0: not used any more */
+    uint32_t *values; /* old number → new one */
+    uint32_t *slots;  /* likewise, + 1; 0: not used any more */
     bd_trace_external *externals;
     bd_buffer **buffers;
     uint32_t record_count, value_count, slot_count, scalar_count;
@@ -29,8 +29,8 @@ typedef struct renumbering {
 static void renumber_inputs(renumbering *to, bd_trace_record *record)
 {
     bd_tracer *tracer = to->tracer;
-    bd_input *inputs = bd_arena_copy(&tracer->arena, record->inputs,
-                                     record->input_count * sizeof *inputs);
+    bd_input *inputs =
+        bd_arena_copy(&tracer->arena, record->inputs, record->input_count * sizeof *inputs);
     for (uint32_t i = 0; i < record->input_count; i++) {
         uint32_t old = inputs[i].number;
         if (inputs[i].kind == BD_INPUT_VALUE) {

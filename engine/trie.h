@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The trie of known traces: an edge a record, found by its full canonical bytes; where a trace ended,
- * tails (what outlived it) lead to the known plan. Bounded: the least recently used plans go.
- * Thread: device. */
+ * The trie of known traces: an edge a record, found by its full canonical bytes; where a trace
+ * ended, tails (what outlived it) lead to the known plan. Bounded: the least recently used plans
+ * go. Thread: device. */
 #pragma once
 
 #include <stddef.h>
@@ -26,5 +26,6 @@ bd_trie_node *bd_trie_walk(bd_trie *trie, const uint8_t *key, const uint32_t *en
 bd_known *bd_trie_find(bd_trie *trie, bd_trie_node *node, const uint8_t *tail, size_t tail_bytes);
 /* Keeps own_known, which takes so many bytes itself, under the whole key. */
 void bd_trie_insert(bd_trie *trie, const uint8_t *key, const uint32_t *ends, size_t count,
-                    const uint8_t *tail, size_t tail_bytes, bd_known *own_known, size_t known_bytes);
+                    const uint8_t *tail, size_t tail_bytes, bd_known *own_known,
+                    size_t known_bytes);
 uint32_t bd_trie_plan_count(const bd_trie *trie);

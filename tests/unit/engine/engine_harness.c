@@ -184,9 +184,8 @@ static uint64_t record(harness *h, burn_op number, uint8_t flags, uint32_t input
         record.input_count = record.info->input_count;
     }
     for (uint32_t i = 0; i < record.info->attr_count; i++)
-        record.attrs[i] = i < attr_count
-                              ? attrs[i]
-                              : (burn_attr){.value = record.info->attrs[i].default_value};
+        record.attrs[i] =
+            i < attr_count ? attrs[i] : (burn_attr){.value = record.info->attrs[i].default_value};
     record.first_output = client->next_id;
     record.output_count = burn_op_output_count(&record);
     begin_batch(client);

@@ -76,7 +76,8 @@ uint64_t put(harness *h, burn_dtype dtype, int32_t rank, const int64_t *dims, co
 uint64_t put_f32(harness *h, const float *values, int32_t rank, const int64_t *dims);
 uint64_t put_i64(harness *h, const int64_t *values, int32_t rank, const int64_t *dims);
 /* The whole tensor; copies at most size_bytes. out_type may be NULL. */
-bd_error *get(harness *h, uint64_t id, void *bytes, size_t size_bytes, burn_tensor_type *out_type) BD_MUST_USE;
+bd_error *get(harness *h, uint64_t id, void *bytes, size_t size_bytes,
+              burn_tensor_type *out_type) BD_MUST_USE;
 /* Aborts unless all goes well and dtype and number of elements are these. */
 void get_f32(harness *h, uint64_t id, float *out, size_t count);
 void get_i64(harness *h, uint64_t id, int64_t *out, size_t count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sessions that share an engine: turns, cancelling, vanishing at any point, kernels that are missing,
- * records that cannot be planned. */
+ * Sessions that share an engine: turns, cancelling, vanishing at any point, kernels that are
+ * missing, records that cannot be planned. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,7 +239,8 @@ START_TEST(a_trace_that_cannot_be_planned_is_an_error)
         values[i] = (float)i;
     uint64_t x = put_f32(h, values, 13, dims);
     for (int round = 0; round < 2; round++) {
-        uint64_t turned = op(h, BURN_OP_PERMUTE, 1, &T(x), 1, &(burn_attr){.values = order, .count = 13});
+        uint64_t turned =
+            op(h, BURN_OP_PERMUTE, 1, &T(x), 1, &(burn_attr){.values = order, .count = 13});
         bd_error *error = get(h, turned, values, sizeof values, NULL);
         if (error)
             expect_error(error, BD_CODE_UNSUPPORTED, "axes");
@@ -281,12 +282,14 @@ START_TEST(late_faults_reach_gradients)
     float rows[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     uint64_t weight = put_f32(h, rows, 2, (int64_t[]){4, 2});
     uint64_t index = put_i64(h, (int64_t[]){0, 7}, 1, (int64_t[]){2});
-    uint64_t picked = op_tracked(h, BURN_OP_EMBEDDING, 2, (burn_operand[]){T(weight), T(index)}, 0, NULL);
+    uint64_t picked =
+        op_tracked(h, BURN_OP_EMBEDDING, 2, (burn_operand[]){T(weight), T(index)}, 0, NULL);
     uint64_t loss = op_tracked(h, BURN_OP_SUM, 1, &T(picked), 0, NULL);
     free_tensor(h, picked);
     mark(h);
     uint64_t slope = grad(h, loss, 1, &weight);
-    uint64_t fresh = op(h, BURN_OP_SGD_STEP, 3, (burn_operand[]){T(weight), T(slope), F(0.1)}, 0, NULL);
+    uint64_t fresh =
+        op(h, BURN_OP_SGD_STEP, 3, (burn_operand[]){T(weight), T(slope), F(0.1)}, 0, NULL);
     mark(h);
     uint64_t other = op1(h, BURN_OP_NEG, T(weight));
     expect_error(get(h, fresh, NULL, 0, NULL), BD_CODE_INVALID, "index 7 is out of range");

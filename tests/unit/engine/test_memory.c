@@ -81,7 +81,8 @@ START_TEST(limits_name_both_numbers)
     bd_buffer *others[9];
     for (int i = 0; i < 9; i++) {
         bd_memory_open(memory, (uint64_t)i + 3);
-        ck_assert_ptr_null(bd_memory_alloc_for(memory, (uint64_t)i + 3, 1000, BD_MEMORY_HOST, &others[i]));
+        ck_assert_ptr_null(
+            bd_memory_alloc_for(memory, (uint64_t)i + 3, 1000, BD_MEMORY_HOST, &others[i]));
     }
     error = bd_memory_alloc_for(memory, 2, 101, BD_MEMORY_HOST, &buffer);
     ck_assert_int_eq(bd_error_code(error), BD_CODE_NO_MEMORY);
@@ -174,8 +175,8 @@ static void *churn(void *user)
         bd_buffer_release(held[k]);
         held[k] = NULL;
         size_t size = (size_t)(rand_r(&seed) % 300000);
-        bd_error *error = bd_memory_alloc_for(memory, 1, size,
-                                              k % 2 ? BD_MEMORY_HOST : BD_MEMORY_SUBMISSIONS, &held[k]);
+        bd_error *error = bd_memory_alloc_for(
+            memory, 1, size, k % 2 ? BD_MEMORY_HOST : BD_MEMORY_SUBMISSIONS, &held[k]);
         if (error)
             bd_error_free(error);
         else if (size)

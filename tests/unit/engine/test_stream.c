@@ -35,8 +35,8 @@ static uint64_t vector(float first, int64_t count)
 static void expect_error(bd_error *error, bd_code code, const char *part, uint64_t op_index)
 {
     ck_assert_ptr_nonnull(error);
-    ck_assert_msg(bd_error_code(error) == code && strstr(bd_error_text(error), part),
-                  "%s: %s", bd_code_name(bd_error_code(error)), bd_error_text(error));
+    ck_assert_msg(bd_error_code(error) == code && strstr(bd_error_text(error), part), "%s: %s",
+                  bd_code_name(bd_error_code(error)), bd_error_text(error));
     ck_assert_uint_eq(bd_error_op_index(error), op_index);
     bd_error_free(error);
 }
@@ -72,8 +72,11 @@ START_TEST(put_and_get)
     uint64_t x = put_i64(h, values, 1, (int64_t[]){3});
     get_i64(h, x, out, 3);
     ck_assert_mem_eq(values, out, sizeof out);
-    uint64_t bytes_attr = op(h, BURN_OP_CONSTANT, 0, NULL, 3,
-                             (burn_attr[]){A(BURN_F32), L(1, 2), {.bytes = (const uint8_t *)"\0\0\x80\x3f\0\0\0\x40", .count = 8}});
+    uint64_t bytes_attr =
+        op(h, BURN_OP_CONSTANT, 0, NULL, 3,
+           (burn_attr[]){A(BURN_F32),
+                         L(1, 2),
+                         {.bytes = (const uint8_t *)"\0\0\x80\x3f\0\0\0\x40", .count = 8}});
     float floats[2];
     uint64_t doubled = op2(h, BURN_OP_ADD, T(bytes_attr), T(bytes_attr));
     get_f32(h, doubled, floats, 2);
@@ -361,8 +364,7 @@ START_TEST(programs_are_replayed_into_the_trace)
     }
     ck_assert_uint_eq(harness_stats(h).analyses, 2);
     ck_assert_uint_eq(harness_stats(h).launches, 4);
-    expect_error(get(h, call(h, 8, 0, NULL, 1), NULL, 0, NULL), BD_CODE_NOT_FOUND, "program 8",
-                 9);
+    expect_error(get(h, call(h, 8, 0, NULL, 1), NULL, 0, NULL), BD_CODE_NOT_FOUND, "program 8", 9);
     expect_error(get(h, call(h, 7, 1, &F(1), 2), NULL, 0, NULL), BD_CODE_INVALID, "2 inputs", 10);
 }
 END_TEST
@@ -378,8 +380,9 @@ START_TEST(programs_take_sizes_of_random_numbers)
     for (int i = 0; i < 2; i++)
         get_f32(h, call(h, 1, 1, &I(100 * i), 1), called[i], 16);
     ck_assert_mem_ne(called[0], called[1], sizeof direct);
-    get_f32(h, op(h, BURN_OP_UNIFORM, 2, (burn_operand[]){F(0), F(1)}, 4,
-                  (burn_attr[]){L(1, 16), A(BURN_F32), A(5), A(100)}),
+    get_f32(h,
+            op(h, BURN_OP_UNIFORM, 2, (burn_operand[]){F(0), F(1)}, 4,
+               (burn_attr[]){L(1, 16), A(BURN_F32), A(5), A(100)}),
             direct, 16);
     ck_assert_mem_eq(called[1], direct, sizeof direct);
     ck_assert_uint_eq(harness_stats(h).analyses, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Training steps through a whole engine: losses against a plain reference in doubles, and what the
- * counters say of steps with other batch sizes, of loops that read the loss early, late or never. */
+ * counters say of steps with other batch sizes, of loops that read the loss early, late or never.
+ */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -125,15 +126,17 @@ static void put_model(model *m, const net *n)
 static void update(model *m, int i, uint64_t gradient, double lr, int step)
 {
     if (!m->adam) {
-        uint64_t fresh = op(h, BURN_OP_SGD_STEP, 3, (burn_operand[]){T(m->params[i]), T(gradient), F(lr)}, 0, NULL);
+        uint64_t fresh = op(h, BURN_OP_SGD_STEP, 3,
+                            (burn_operand[]){T(m->params[i]), T(gradient), F(lr)}, 0, NULL);
         free_tensor(h, m->params[i]);
         m->params[i] = fresh;
         return;
     }
-    uint64_t fresh = op(h, BURN_OP_ADAM_STEP, 11,
-                        (burn_operand[]){T(m->params[i]), T(gradient), T(m->first[i]), T(m->second[i]), NONE,
-                                         F(lr), F(0.9), F(0.999), F(1e-8), NONE, I(step)},
-                        0, NULL);
+    uint64_t fresh =
+        op(h, BURN_OP_ADAM_STEP, 11,
+           (burn_operand[]){T(m->params[i]), T(gradient), T(m->first[i]), T(m->second[i]), NONE,
+                            F(lr), F(0.9), F(0.999), F(1e-8), NONE, I(step)},
+           0, NULL);
     free_tensor(h, m->params[i]);
     free_tensor(h, m->first[i]);
     free_tensor(h, m->second[i]);
@@ -148,10 +151,13 @@ static double step_engine(model *m, int batch, const float *x, const int64_t *ta
 {
     uint64_t input = put_f32(h, x, 2, (int64_t[]){batch, IN});
     uint64_t labels = put_i64(h, target, 1, (int64_t[]){batch});
-    uint64_t a = op_tracked(h, BURN_OP_LINEAR, 3, (burn_operand[]){T(input), T(m->params[0]), T(m->params[1])}, 0, NULL);
+    uint64_t a = op_tracked(h, BURN_OP_LINEAR, 3,
+                            (burn_operand[]){T(input), T(m->params[0]), T(m->params[1])}, 0, NULL);
     uint64_t b = op_tracked(h, BURN_OP_RELU, 1, &T(a), 0, NULL);
-    uint64_t c = op_tracked(h, BURN_OP_LINEAR, 3, (burn_operand[]){T(b), T(m->params[2]), T(m->params[3])}, 0, NULL);
-    uint64_t loss = op_tracked(h, BURN_OP_CROSS_ENTROPY, 2, (burn_operand[]){T(c), T(labels)}, 0, NULL);
+    uint64_t c = op_tracked(h, BURN_OP_LINEAR, 3,
+                            (burn_operand[]){T(b), T(m->params[2]), T(m->params[3])}, 0, NULL);
+    uint64_t loss =
+        op_tracked(h, BURN_OP_CROSS_ENTROPY, 2, (burn_operand[]){T(c), T(labels)}, 0, NULL);
     free_tensor(h, a);
     free_tensor(h, b);
     free_tensor(h, c);

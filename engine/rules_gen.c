@@ -760,19 +760,27 @@ static void gradient_atan2(const bd_rule_call *call, bd_node *out)
         bd_node n1 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
         bd_node n2 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[1], call->inputs[1]}, 2, NULL);
         bd_node n3 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n1, n2}, 2, NULL);
-        bd_node n4 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[1], n3}, 2, NULL);
-        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n4}, 2, NULL);
-        out[0] = bd_rule_gradient(graph, n5, call->inputs[0]);
+        bd_node n4 = bd_rule_whole(graph, 0);
+        bd_node n5 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n3, n4}, 2, NULL);
+        bd_node n6 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[1], n3}, 2, NULL);
+        bd_node n7 = bd_rule_whole(graph, 0);
+        bd_node n8 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n5, n7, n6}, 3, NULL);
+        bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n8}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n9, call->inputs[0]);
     }
     out[1] = BD_NODE_NONE;
     if (call->wanted[1]) {
-        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->gradient}, 1, NULL);
-        bd_node n2 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
-        bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[1], call->inputs[1]}, 2, NULL);
-        bd_node n4 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n3}, 2, NULL);
-        bd_node n5 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[0], n4}, 2, NULL);
-        bd_node n6 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n1, n5}, 2, NULL);
-        out[1] = bd_rule_gradient(graph, n6, call->inputs[1]);
+        bd_node n1 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+        bd_node n2 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[1], call->inputs[1]}, 2, NULL);
+        bd_node n3 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n1, n2}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->gradient}, 1, NULL);
+        bd_node n5 = bd_rule_whole(graph, 0);
+        bd_node n6 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n3, n5}, 2, NULL);
+        bd_node n7 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[0], n3}, 2, NULL);
+        bd_node n8 = bd_rule_whole(graph, 0);
+        bd_node n9 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n6, n8, n7}, 3, NULL);
+        bd_node n10 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n9}, 2, NULL);
+        out[1] = bd_rule_gradient(graph, n10, call->inputs[1]);
     }
 }
 
@@ -1195,15 +1203,15 @@ static void gradient_logaddexp(const bd_rule_call *call, bd_node *out)
     bd_graph *graph = call->graph;
     out[0] = BD_NODE_NONE;
     if (call->wanted[0]) {
-        bd_node n1 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->self}, 2, NULL);
-        bd_node n2 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n1}, 1, NULL);
+        bd_node n1 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
+        bd_node n2 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){n1}, 1, NULL);
         bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n2}, 2, NULL);
         out[0] = bd_rule_gradient(graph, n3, call->inputs[0]);
     }
     out[1] = BD_NODE_NONE;
     if (call->wanted[1]) {
-        bd_node n1 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[1], call->self}, 2, NULL);
-        bd_node n2 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n1}, 1, NULL);
+        bd_node n1 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[1], call->inputs[0]}, 2, NULL);
+        bd_node n2 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){n1}, 1, NULL);
         bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n2}, 2, NULL);
         out[1] = bd_rule_gradient(graph, n3, call->inputs[1]);
     }
@@ -1249,23 +1257,22 @@ static uint32_t decompose_hypot(const bd_rule_call *call, bd_node *out)
     bd_graph *graph = call->graph;
     bd_node n1 = bd_build(graph, BURN_OP_ABS, (bd_node[]){call->inputs[0]}, 1, NULL);
     bd_node n2 = bd_build(graph, BURN_OP_ABS, (bd_node[]){call->inputs[1]}, 1, NULL);
-    bd_node n3 = bd_build(graph, BURN_OP_MAXIMUM, (bd_node[]){n1, n2}, 2, NULL);
+    bd_node n3 = bd_build(graph, BURN_OP_FMAX, (bd_node[]){n1, n2}, 2, NULL);
     bd_node n4 = bd_build(graph, BURN_OP_ABS, (bd_node[]){call->inputs[0]}, 1, NULL);
     bd_node n5 = bd_build(graph, BURN_OP_ABS, (bd_node[]){call->inputs[1]}, 1, NULL);
     bd_node n6 = bd_build(graph, BURN_OP_MINIMUM, (bd_node[]){n4, n5}, 2, NULL);
     bd_node n7 = bd_rule_whole(graph, 0);
     bd_node n8 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n3, n7}, 2, NULL);
     bd_node n9 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n6, n3}, 2, NULL);
-    bd_node n10 = bd_rule_whole(graph, 0);
-    bd_node n11 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n8, n10, n9}, 3, NULL);
-    bd_node n12 = bd_build(graph, BURN_OP_ISINF, (bd_node[]){n3}, 1, NULL);
-    bd_node n13 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n11, n11}, 2, NULL);
-    bd_node n14 = bd_rule_whole(graph, 1);
-    bd_node n15 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n14, n13}, 2, NULL);
-    bd_node n16 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n15}, 1, NULL);
-    bd_node n17 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n16}, 2, NULL);
-    bd_node n18 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n12, n3, n17}, 3, NULL);
-    out[0] = n18;
+    bd_node n10 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n8, n6, n9}, 3, NULL);
+    bd_node n11 = bd_build(graph, BURN_OP_ISINF, (bd_node[]){n3}, 1, NULL);
+    bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n10, n10}, 2, NULL);
+    bd_node n13 = bd_rule_whole(graph, 1);
+    bd_node n14 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n13, n12}, 2, NULL);
+    bd_node n15 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n14}, 1, NULL);
+    bd_node n16 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n15}, 2, NULL);
+    bd_node n17 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n11, n3, n16}, 3, NULL);
+    out[0] = n17;
     return 1;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/history.h"
+#include "proto/base/alloc.h"
 #include "proto/base/map.h"
 #include "proto/base/vec.h"
 #include "proto/op_rules.h"
@@ -224,13 +225,37 @@ static void visit_tensor(key_walk *walk, uint64_t tensor)
         bd_map_put(&walk->tensors, tensor, (void *)walk->next_tensor);
 }
 
+/* Which externals differentiation can come upon: those that a gradient record's inputs are made
+ * from. A sum that a loop carries along beside, with an ever longer history, is none of them. */
+static uint8_t *reached_externals(const bd_trace *trace)
+{
+    uint8_t *externals = bd_alloc_zeroed((size_t)trace->external_count + trace->value_count + 1);
+    uint8_t *values = externals + trace->external_count;
+    for (uint32_t i = trace->record_count; i-- > 0;) {
+        const bd_trace_record *record = &trace->records[i];
+        bool reached = bd_trace_key_is_gradient(record->info);
+        for (uint32_t k = 0; k < record->output_count; k++)
+            reached |= values[record->first_value + k];
+        for (uint32_t k = 0; reached && k < record->input_count; k++) {
+            if (record->inputs[k].kind == BD_INPUT_VALUE)
+                values[record->inputs[k].number] = 1;
+            else if (record->inputs[k].kind == BD_INPUT_EXTERNAL)
+                externals[record->inputs[k].number] = 1;
+        }
+    }
+    return externals;
+}
+
 void bd_trace_key_histories(const bd_trace *trace, uint8_t **bytes, size_t *count, size_t *capacity)
 {
     key_walk walk = {.bytes = *bytes, .count = *count, .capacity = *capacity};
+    uint8_t *reached = reached_externals(trace);
     for (uint32_t i = 0; i < trace->external_count; i++) {
-        visit_tensor(&walk, trace->externals[i].tensor);
-        visit_history(&walk, trace->externals[i].history, trace->externals[i].history_node);
+        const bd_trace_external *external = &trace->externals[i];
+        visit_tensor(&walk, external->tensor);
+        visit_history(&walk, reached[i] ? external->history : NULL, external->history_node);
     }
+    bd_free(reached);
     for (size_t i = 0; i < walk.order.count; i++) {
         const bd_history *history = walk.order.items[i];
         for (uint32_t k = 0; k < history->saved_count; k++) {

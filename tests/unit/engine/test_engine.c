@@ -87,6 +87,34 @@ START_TEST(sessions_take_turns)
 }
 END_TEST
 
+START_TEST(others_are_served_while_kernels_compile)
+{
+    if (strcmp(driver, "ref") == 0)
+        return; /* it has nothing to compile */
+    harness_session(h, 2);
+    float out[4];
+    get_f32(h, op1(h, BURN_OP_NEG, T(vector(0, 4))), out, 4);
+    uint64_t known = op1(h, BURN_OP_NEG, T(vector(0, 4)));
+    flush(h);
+    harness_session(h, 1);
+    burn_op ops[] = {BURN_OP_SIN, BURN_OP_COS, BURN_OP_TAN, BURN_OP_EXP, BURN_OP_LOG, BURN_OP_SQRT};
+    uint64_t x = vector(1, 9);
+    for (int i = 0; i < 6; i++) {
+        x = op1(h, ops[i], T(x));
+        mark(h);
+    }
+    flush(h);
+    bd_engine *engine = harness_engine(h);
+    bd_engine_post(engine, request(BD_REQUEST_SYNC, 1, 900, 0));
+    bd_engine_post(engine, request(BD_REQUEST_GET, 2, 901, known));
+    bd_reply *first = next_reply(), *second = next_reply();
+    ck_assert_uint_eq(first->request, 901);
+    ck_assert_ptr_null(second->error);
+    bd_reply_destroy(first);
+    bd_reply_destroy(second);
+}
+END_TEST
+
 START_TEST(cancelled_requests_get_one_answer)
 {
     bd_engine *engine = harness_engine(h);
@@ -310,6 +338,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, sessions_take_turns);
+    tcase_add_test(tests, others_are_served_while_kernels_compile);
     tcase_add_test(tests, cancelled_requests_get_one_answer);
     tcase_add_test(tests, vanished_sessions_leave_nothing);
     tcase_add_test(tests, a_session_ends_with_its_work_in_flight);

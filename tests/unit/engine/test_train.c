@@ -281,6 +281,42 @@ START_TEST(launches_of_a_step_are_few)
 }
 END_TEST
 
+/* A sum of losses that is carried along with its history, as a forgotten detach does. */
+START_TEST(a_carried_loss_adds_no_plans)
+{
+    float x[3] = {1, 2, 3};
+    uint64_t w = put_f32(h, x, 1, (int64_t[]){3});
+    uint64_t total = put_f32(h, (float[]){0}, 0, NULL);
+    bd_engine_stats warm = {0};
+    for (int step = 0; step < 20; step++) {
+        uint64_t square = op_tracked(h, BURN_OP_MUL, 2, (burn_operand[]){T(w), T(w)}, 0, NULL);
+        uint64_t loss = op_tracked(h, BURN_OP_SUM, 1, &T(square), 0, NULL);
+        uint64_t sum = op_tracked(h, BURN_OP_ADD, 2, (burn_operand[]){T(total), T(loss)}, 0, NULL);
+        free_tensor(h, total);
+        total = sum;
+        uint64_t slope = grad(h, loss, 1, &w);
+        uint64_t fresh =
+            op(h, BURN_OP_SGD_STEP, 3, (burn_operand[]){T(w), T(slope), F(0.1)}, 0, NULL);
+        free_tensor(h, w);
+        free_tensor(h, square);
+        free_tensor(h, loss);
+        free_tensor(h, slope);
+        w = fresh;
+        mark(h);
+        if (step == 2) {
+            ck_assert_ptr_null(sync_now(h));
+            warm = harness_stats(h);
+        }
+    }
+    float value, expected = 0, scale = 14;
+    for (int step = 0; step < 20; step++, scale *= 0.64f)
+        expected += scale;
+    get_f32(h, total, &value, 1);
+    ck_assert_float_eq_tol(value / expected, 1, 1e-5f);
+    ck_assert_uint_eq(harness_stats(h).analyses, warm.analyses);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     driver = harness_driver(argc, argv);
@@ -295,6 +331,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, adam_read_early);
     tcase_add_test(tests, adam_never_read);
     tcase_add_test(tests, launches_of_a_step_are_few);
+    tcase_add_test(tests, a_carried_loss_adds_no_plans);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

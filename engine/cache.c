@@ -45,6 +45,7 @@ static void compile(bd_cached *cached)
 static void *compile_thread(void *user)
 {
     bd_cache *cache = user;
+    pthread_setname_np(pthread_self(), "burn-compile");
     for (;;) {
         bd_letter *letter = bd_mailbox_wait(cache->jobs);
         if (!letter)

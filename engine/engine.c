@@ -318,6 +318,7 @@ static void *device_thread(void *user)
 {
     bd_core *core = user;
     core->device_thread = pthread_self();
+    pthread_setname_np(core->device_thread, "burn-device");
     bool idle_done = false;
     for (;;) {
         int64_t wait_us = core->ready_first ? 0 : idle_done ? -1 : BD_IDLE_US;

@@ -46,6 +46,10 @@ static const text_case cases[] = {
                    "y = layer_norm s w b 0.00001 shape=B; out y", 1},
     {"matmul", "x = f32 A,B; w = f32 B,C; y = matmul x w; out y", 1},
     {"matmul bias gelu", "x = f32 A,B; w = f32 B,C; b = f32 C; y = matmul x w; z = add y b; g = gelu z; out g", 1},
+    {"matmul of uniform matrices", "v = full 1.5 shape=A,B dtype=float32; t = permute v dims=1,0; "
+                                   "y = matmul t v; z = mul y 0.5; out z", 1},
+    {"softmax in a loss with gradient", "x = f64 A,A; t = i64 A 0 A; v = softmax x dim=1; "
+                                        "l = cross_entropy v t - 0.1 reduction=2; g = grad l x; out g", 3},
     {"linear", "x = f32 A,B,C; w = f32 D,C; b = f32 D; y = linear x w b; out y", 1},
     {"batched matmul", "x = f32 A,B,C; w = f32 A,C,D; y = matmul x w; out y", 1},
     {"broadcast matmul", "x = f32 A,B,C; w = f32 C,D; y = matmul x w; out y", 1},
@@ -151,12 +155,37 @@ START_TEST(each_case)
 }
 END_TEST
 
+/* More axes than a kernel has: refused, naming the record, and only where they cannot be joined. */
+START_TEST(too_many_axes)
+{
+    plan_case arrival;
+    plan_case_init(&arrival,
+                   "x = f32 2,3,2,3,2,3,2,3,2,3,2,2,2,2; y = exp x; "
+                   "z = permute y dims=13,12,11,10,9,8,7,6,5,4,3,2,1,0; out y z",
+                   NULL);
+    bd_trace trace;
+    test_trace_view(&arrival.trace, &trace);
+    bd_plan_options options = {.fusion = true};
+    bd_plan *plan = NULL;
+    bd_error *err = bd_plan_build(&trace, &options, &plan);
+    ck_assert_int_eq(bd_error_code(err), BD_CODE_UNSUPPORTED);
+    ck_assert_uint_eq(bd_error_op_index(err), trace.records[1].op_index);
+    bd_error_free(err);
+    plan_case_deinit(&arrival);
+    text_case many = {"14 dims", "x = f32 2,3,2,3,2,3,2,3,2,3,2,2,2,2; y = f32 2,3,2,3,2,3,2,3,2,3,2,2,2,2; "
+                                 "z = add x y; s = sum z dims=13; out z s", 2};
+    run_case(&many, sizes[0], true);
+    run_case(&many, sizes[0], false);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan");
     TCase *all = tcase_create("cases");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, each_case, 0, (int)(sizeof cases / sizeof cases[0]));
+    tcase_add_test(all, too_many_axes);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

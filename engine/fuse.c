@@ -319,8 +319,10 @@ static bool host(bd_fuse_walk *fuser, bd_node node)
     return false;
 }
 
-static bd_error *refuse(const bd_graph_node *node)
+static bd_error *refuse(bd_fuse_walk *fuser, bd_node number)
 {
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    fuser->fusion->refused = number;
     BD_FAIL(UNSUPPORTED, "a graph node of %d dims (op %d) needs more axes than a kernel has",
             (int)node->rank, (int)node->op);
 }
@@ -370,7 +372,7 @@ static bd_error *store_alone(bd_fuse_walk *fuser, bd_node number)
         fuser->fusion->successors.count--;
         bd_region_destroy(region);
     }
-    return refuse(bd_graph_at(fuser->graph, number));
+    return refuse(fuser, number);
 }
 
 /* A base that is copied, then stores into it. */
@@ -383,7 +385,7 @@ static bd_error *store_update(bd_fuse_walk *fuser, bd_node number)
                 (bd_class_of(node) == BD_CLASS_SCATTER ? bd_region_store_scatter(stores, number)
                                                        : bd_region_store_update(stores, number));
     if (!told)
-        return refuse(node);
+        return refuse(fuser, number);
     file_uses(fuser, copy);
     file_uses(fuser, stores);
     add_edge(fuser, copy->number, stores->number);
@@ -398,7 +400,7 @@ static bd_error *store_pieces(bd_fuse_walk *fuser, bd_node number)
     for (uint32_t i = 0; i < node->input_count; i++) {
         bd_region *piece = add_region(fuser);
         if (!bd_region_store_piece(piece, number, i))
-            return refuse(node);
+            return refuse(fuser, number);
         file_uses(fuser, piece);
     }
     for (uint32_t i = fuser->use_heads[number]; i != 0; i = fuser->uses.items[i - 1].next) {
@@ -507,10 +509,12 @@ bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
     bd_vec_deinit(&fuser.uses);
     bd_free(fuser.seen);
     bd_arena_deinit(&scratch);
-    if (err)
+    if (err) {
         bd_fusion_deinit(&fusion);
-    else
+        *out = (bd_fusion){.refused = fusion.refused};
+    } else {
         *out = fusion;
+    }
     return err;
 }
 

@@ -53,12 +53,35 @@ static bd_error *collect_outputs(bd_plan_build_state *state)
     return NULL;
 }
 
+/* Names the record that a node stems from, so that the trace can be run without it. */
+static bd_error *blame(const bd_plan_build_state *state, bd_node node, bd_error *own_error)
+{
+    if (node == BD_NODE_NONE || bd_error_op_index(own_error) != 0)
+        return own_error;
+    uint32_t record = bd_graph_at(state->plan->graph, node)->record;
+    if (record < state->trace->record_count)
+        bd_error_set_op_index(own_error, state->trace->records[record].op_index);
+    return own_error;
+}
+
+static bd_error *fuse(bd_plan_build_state *state, const bd_plan_options *options)
+{
+    bd_fuse_options fuse_options = {.fusion = options->fusion};
+    bd_error *err = bd_fuse(state->plan->graph, state->roots, state->root_count, &fuse_options,
+                            &state->scratch, &state->fusion);
+    return err ? blame(state, state->fusion.refused, err) : NULL;
+}
+
 static bd_error *lower_regions(bd_plan_build_state *state)
 {
     size_t count = state->fusion.regions.count;
     state->lowered = BD_ARENA_ARRAY(&state->scratch, bd_lowered, count + 1);
-    for (size_t i = 0; i < count; i++)
-        BD_TRY(bd_lower(state->fusion.regions.items[i], &state->plan->arena, &state->lowered[i]));
+    for (size_t i = 0; i < count; i++) {
+        bd_region *region = state->fusion.regions.items[i];
+        bd_error *err = bd_lower(region, &state->plan->arena, &state->lowered[i]);
+        if (err)
+            return blame(state, region->roots.items[0].target, err);
+    }
     return NULL;
 }
 
@@ -66,13 +89,11 @@ static bd_error *lower_regions(bd_plan_build_state *state)
 static bd_error *run_passes(bd_plan_build_state *state, const bd_plan_options *options)
 {
     bd_plan *plan = state->plan;
-    bd_fuse_options fuse_options = {.fusion = options->fusion};
     BD_TRY(bd_graph_build(state->trace, &plan->graph));
     BD_TRY(collect_outputs(state));
     BD_TRY(bd_graph_decompose(plan->graph, state->roots, state->root_count));
     BD_TRY(bd_graph_simplify(plan->graph, state->roots, state->root_count));
-    BD_TRY(bd_fuse(plan->graph, state->roots, state->root_count, &fuse_options, &state->scratch,
-                   &state->fusion));
+    BD_TRY(fuse(state, options));
     BD_TRY(lower_regions(state));
     bd_plan_order_launches(state, options->fusion);
     bd_plan_assign_buffers(state);
@@ -104,11 +125,9 @@ bd_error *bd_plan_build(const bd_trace *trace, const bd_plan_options *options, b
     /* Whatever a trace holds, each of its ops alone is within the limits of a kernel. */
     bd_plan_options alone = {.fusion = false};
     bd_error *second = build(trace, &alone, out);
-    if (second) {
-        bd_error_free(second);
-        return err;
-    }
     bd_error_free(err);
+    if (second)
+        return second; /* it names the one record that is to blame */
     (*out)->unfused = true;
     return NULL;
 }

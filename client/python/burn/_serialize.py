@@ -86,4 +86,7 @@ def _read(path: Any, name: str, entry: Any, data: memoryview, room: int) -> Tens
     if not sound or not begin <= end <= room or count * dtype.itemsize != end - begin:
         raise ValueError(f"{path}: {name!r} of shape {shape} and dtype {dtype} cannot lie at bytes {begin} to {end} "
                          f"of {room}")
-    return _core.from_buffer(data[begin:end], dtype, shape)
+    try:
+        return _core.from_buffer(data[begin:end], dtype, shape)
+    except (_core.LimitError, OverflowError) as error:
+        raise ValueError(f"{path}: {name!r} of shape {shape}: {error}"[:300]) from None

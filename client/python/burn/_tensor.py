@@ -2,6 +2,7 @@
 """The Tensor class, gradient modes and text form. Methods that are also functions come from _functions."""
 from __future__ import annotations
 
+import copy
 import functools
 from typing import Any, Callable
 
@@ -23,6 +24,12 @@ class Tensor(_core.Tensor):
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.dim() == 0 else object.__format__(self, spec)
+
+    def __deepcopy__(self, memo: dict) -> "Tensor":
+        made = super().__deepcopy__(memo)
+        if self.grad is not None and made.grad is None:
+            made.grad = copy.deepcopy(self.grad, memo)
+        return made
 
     def backward(self, gradient: "Tensor | None" = None, retain_graph: bool | None = None,
                  create_graph: bool = False, inputs: Any = None) -> None:
@@ -112,7 +119,7 @@ def _values_text(tensor: Tensor, indent: int) -> str:
     return np.array2string(array, separator=", ", prefix=" " * indent, precision=_print["precision"],
                            max_line_width=_print["linewidth"], threshold=0 if cut else array.size + 1,
                            edgeitems=_print["edgeitems"],
-                           floatmode="maxprec_equal" if _needs_decimals(array) else "maxprec")
+                           floatmode="fixed" if _needs_decimals(array) else "maxprec")
 
 
 def _printable(tensor: Tensor) -> Any:
@@ -143,9 +150,7 @@ def tensor_text(tensor: Tensor) -> str:
     if tensor.numel() == 0:
         values = "[]"
     elif tensor.dim() == 0:
-        value = tensor.item()
-        values = f"{value:.{_print['precision']}f}" if isinstance(value, float) and value == value and abs(value) < 1e6 \
-            else str(value)
+        values = _values_text(tensor.detach().reshape(1), len("tensor("))[1:-1].strip()
     else:
         values = _values_text(tensor, len("tensor("))
     notes = []

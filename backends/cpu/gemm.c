@@ -139,6 +139,8 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     pass.item_count = shape.batch * shape.splits * shape.rows.blocks * shape.columns.blocks;
     double cells = (double)shape.rows.block * (double)shape.columns.block;
     pass.item_ns = nanoseconds(gemm, 2.0 * cells * (double)shape.split_k) + cells;
+    if (shape.thin) /* ten bytes a nanosecond */
+        pass.item_ns = (double)(shape.columns.block * shape.split_k * gemm->element_bytes) / 10.0;
     out_passes[count++] = pass;
     if (shape.splits > 1) {
         pass.run = bd_gemm_run_sums;

@@ -8,6 +8,8 @@
  *   their own (SHARED) or by each item for itself (LOCAL). An item of the compute pass is a block of
  *   rows by a block of columns of one batch point, over all of K. It leaves its sums in the output,
  *   if the epilogue is a plain store, or in its worker's scratch for the epilogue.
+ *   Up to four rows only (thin) are ruled by memory: columns that lie along K are multiplied as dot
+ *   products (dots), columns that lie along N in short chunks of K over many columns.
  *   A tall K over a small output is split into fixed ranges, whose sums a last pass adds.
  * Blocks depend on the sizes only, so results do not depend on the number of workers.
  */
@@ -35,6 +37,7 @@ enum { BD_GEMM_KERNEL = 0 };
 enum {
     BD_GEMM_TURN_COLUMNS = 512,
     BD_GEMM_PACK_ROWS = 32,   /* k of an operand that are packed at once, if it lies across K */
+    BD_GEMM_THIN_ROWS = 4,
     BD_GEMM_PAD = 16,       /* elements of junk that a transpose may leave behind a block */
 };
 
@@ -82,6 +85,7 @@ typedef struct bd_gemm_side {
 /* One product with sizes. */
 typedef struct bd_gemm_shape {
     bool swapped;          /* rows are B's: m is the extent of N, n that of M */
+    bool thin, dots;
     int64_t batch, m, n, k;
     int64_t panel_rows, full_rows; /* panels beyond full_rows are smaller */
     int64_t vectors;       /* of a panel of columns, but for the last one */

@@ -8,6 +8,10 @@ enum {
     BLOCK_ROW_BYTES = 512 << 10,  /* of a block of rows: it stays in the second cache */
     ITEMS_WANTED = 16,            /* enough for workers of different speed */
     CHUNK_K = 512,                /* panels of both sides together fill the first cache */
+    THIN_CHUNK_K = 16,            /* rows that are read side by side, in the order of memory */
+    THIN_PANELS = 16,
+    DOT_PANELS = 2,
+    THIN_BYTES_LEAST = 256 << 10,
     SPLIT_K_LEAST = 1024,
     SPLITS_MAX = 16,
     LINE_BYTES = 64,
@@ -108,6 +112,10 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
     int64_t a_rows = BLOCK_ROW_BYTES / (most(shape->k, 1) * gemm->element_bytes);
     int64_t m_panels = ceiling(shape->m, rows), n_panels = ceiling(shape->n, columns);
     int64_t m_wanted = most(1, least(BLOCK_ROWS, a_rows) / rows), n_wanted = BLOCK_PANELS;
+    if (shape->thin) {
+        m_wanted = m_panels;
+        n_wanted = shape->dots ? DOT_PANELS : THIN_PANELS;
+    }
     for (;;) {
         shape->rows.block = even_panels(m_panels, m_wanted) * rows;
         shape->columns.block = even_panels(n_panels, n_wanted) * columns;
@@ -130,7 +138,8 @@ static void set_splits(bd_gemm_shape *shape)
     int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
     shape->splits = 1;
     shape->split_k = shape->k;
-    if (items > 4 || items == 0 || shape->k < 2 * SPLIT_K_LEAST)
+    if (items > 4 || items == 0 || shape->k < 2 * SPLIT_K_LEAST || shape->dots ||
+        (shape->thin && shape->swapped))
         return;
     shape->splits = least(shape->k / SPLIT_K_LEAST, SPLITS_MAX);
     shape->split_k = ceiling(shape->k, shape->splits);
@@ -173,6 +182,8 @@ static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_
     int64_t others = is_rows ? shape->n : shape->m;
     if (!side->operand->plain)
         return false;
+    if (shape->dots)
+        return side->step_k == 1;
     if (others <= ONE_PANEL && (side->step == 1 || (is_rows && side->step_k == 1)))
         return true; /* read once */
     double products = (double)shape->m * (double)shape->n * (double)shape->k;
@@ -249,6 +260,16 @@ static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
         place(&shape->worker_bytes, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
 }
 
+/* Few rows over a matrix that does not stay in a cache. */
+static void set_thin(const bd_gemm *gemm, bd_gemm_shape *shape)
+{
+    const bd_gemm_side *columns = &shape->columns;
+    bool large = shape->n * shape->k * gemm->element_bytes > THIN_BYTES_LEAST;
+    shape->thin = shape->m <= BD_GEMM_THIN_ROWS && columns->operand->plain && large &&
+                  (columns->step == 1 || columns->step_k == 1);
+    shape->dots = shape->thin && columns->step_k == 1;
+}
+
 /* The product with rows from A, or from B. */
 static void set_roles(const bd_gemm *gemm, const int64_t *ints, const int64_t *sizes, bool swapped,
                       bd_gemm_shape *out)
@@ -262,17 +283,19 @@ static void set_roles(const bd_gemm *gemm, const int64_t *ints, const int64_t *s
                   swapped ? &out->columns : &out->rows);
     describe_side(gemm, &gemm->b, gemm->axis_n, ints, out->batch,
                   swapped ? &out->rows : &out->columns);
+    set_thin(gemm, out);
     int64_t across = ceiling(out->n, gemm->lanes);
     bool wide = bd_micro_has(&gemm->target, 4, (int)least(out->m, BD_MICRO_ROWS_MAX));
     out->vectors = across == 4 && !wide ? 2 : least(across, bd_micro_vectors(&gemm->target));
     if (wide && across >= 4)
         out->vectors = 4;
     out->vectors = most(1, out->vectors);
-    out->panel_rows = choose_rows(gemm, out->m);
+    out->panel_rows = out->dots ? 1 : choose_rows(gemm, out->m);
     out->full_rows = out->m / out->panel_rows * out->panel_rows;
     set_blocks(gemm, out);
     set_splits(out);
-    int64_t chunks = ceiling(most(out->split_k, 1), CHUNK_K);
+    int64_t longest = out->thin && !out->dots ? THIN_CHUNK_K : CHUNK_K;
+    int64_t chunks = ceiling(most(out->split_k, 1), longest);
     out->chunk_k = ceiling(most(out->split_k, 1), chunks);
 }
 
@@ -285,7 +308,12 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     for (int axis = 0; axis < program->axis_count; axis++)
         sizes[program->axes[axis].role] *= most(0, int_of(ints, program->axes[axis].extent));
     set_roles(gemm, ints, sizes, false, out);
-    if (least(out->m, out->n) >= 2 * gemm->lanes && out->splits == 1) {
+    if (!out->thin && out->n <= BD_GEMM_THIN_ROWS && out->m > BD_GEMM_THIN_ROWS) {
+        bd_gemm_shape other;
+        set_roles(gemm, ints, sizes, true, &other);
+        if (other.thin)
+            *out = other;
+    } else if (least(out->m, out->n) >= 2 * gemm->lanes && out->splits == 1) {
         bd_gemm_shape other;
         set_roles(gemm, ints, sizes, true, &other);
         if (other.splits == 1 && 2 * moving_cost(gemm, &other) < moving_cost(gemm, out))

@@ -103,6 +103,20 @@ static const text_case cases[] = {
      "e = mul x2 x2; m = mean e; f = add m l2; "
      "dx, dwq, dwk, dwv, dwo, dg1, dh1, dw1, db1, dw2, db2 = grad f x wq wk wv wo g1 h1 w1 b1 w2 b2; "
      "out x2 f dx dwq dwk dwv dwo dg1 dh1 dw1 db1 dw2 db2", 60},
+    {"rms norm", "x = f32 A,B; w = f32 B; y = rms_norm x w 0.00001 shape=B; out y", 1},
+    {"logsumexp", "x = f32 A,B; y = logsumexp x dims=1; out y", 1},
+    {"std", "x = f32 A,B; y = std x 1 dims=1; out y", 1},
+    {"clipped gradients", "a = f32 A,B; b = f32 C; c = f32 B,C; n = global_norm a b c; k = clip_coefficient n 1.0; "
+                          "x = mul a k; y = mul b k; z = mul c k; out n x y z", 5},
+    {"masked softmax", "s = f32 A,B,C; m = bool B,C -1 1; t = where m s -100.0; p = softmax t dim=2; out p", 1},
+    {"sum and max", "x = f32 A,B; y = sum x dims=1; z = max x dims=1; w = add y z; out w", 1},
+    {"product of sums", "x = f32 A,B; y = f32 A,B; p = sum x dims=1; q = sum y dims=1; r = mul p q; out r", 2},
+    {"normalised columns", "x = f32 A,B; m = mean x dims=0 keepdim=1; d = sub x m; e = mul d d; "
+                           "v = mean e dims=0 keepdim=1; s = rsqrt v; y = mul d s; out y", 1},
+    {"swiglu", "x = f32 A,B; w = f32 C,B; v = f32 C,B; o = f32 B,C; g = linear x w -; u = linear x v -; s = silu g; "
+               "h = mul s u; y = linear h o -; out y", 3},
+    {"gather then product", "w = f32 9,B; i = i64 A 0 9; v = f32 C,B; e = embedding w i; y = linear e v -; out y", 2},
+    {"embedding gradient", "w = f32 9,B; i = i64 A,C 0 9; e = embedding w i; f = mul e e; l = sum f; g = grad l w; out l g", 4},
     {"slice assignment", "x = f32 9,B; v = f32 3,B; y = slice_set x v starts=1,0 stops=7,B steps=2,1; die x; out y", 2},
     {"whole dot epilogue", "x = f32 A,B; w = f32 B,C; r = f32 A,C; y = matmul x w; z = add y r; "
                            "e = relu z; out z e", 1},

@@ -51,6 +51,22 @@ def _restore(structure: Any, tensors: Any) -> Any:
     return structure
 
 
+def _traced(function: Callable, structure: Any, inputs: list[Tensor], label: str) -> tuple[Any, Any, bool]:
+    """The program, the structure of what it returns, and whether it ends a step."""
+    from .optim.optimizer import marks, prepared_for_tracing
+    before = marks()
+    with prepared_for_tracing():
+        stand_ins = _core.trace_begin(inputs)
+        try:
+            args, kwargs = _restore(structure, stand_ins)
+            outputs: list[Tensor] = []
+            result = _flatten(function(*args, **kwargs), outputs)
+            return _core.trace_end(outputs, label), result, marks() > before
+        except BaseException:
+            _core.trace_abort()
+            raise
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -67,7 +83,7 @@ def jit(function: Callable | None = None, *, name: str | None = None) -> Callabl
     code of the function runs while tracing only."""
     if function is None:
         return lambda f: jit(f, name=name)
-    programs: dict[Any, tuple[Any, Any]] = {}
+    programs: dict[Any, tuple[Any, Any, bool]] = {}
     label = name or getattr(function, "__name__", "program")
 
     @functools.wraps(function)
@@ -76,18 +92,12 @@ def jit(function: Callable | None = None, *, name: str | None = None) -> Callabl
         structure = _flatten((args, kwargs), inputs)
         key = (repr(structure), _core.grad_enabled(), tuple((tuple(x.shape), x.dtype.number) for x in inputs))
         if key not in programs:
-            from .optim.optimizer import prepare_for_tracing
-            prepare_for_tracing()
-            stand_ins = _core.trace_begin(inputs)
-            try:
-                again_args, again_kwargs = _restore(structure, stand_ins)
-                outputs: list[Tensor] = []
-                result = _flatten(function(*again_args, **again_kwargs), outputs)
-                programs[key] = (_core.trace_end(outputs, label), result)
-            except BaseException:
-                _core.trace_abort()
-                raise
-        program, result = programs[key]
-        return _restore(result, program(inputs))
+            programs[key] = _traced(function, structure, inputs, label)
+        program, result, ends_step = programs[key]
+        outputs = program(inputs)
+        if ends_step:
+            from .optim.optimizer import mark
+            mark()
+        return _restore(result, outputs)
     called.programs = programs
     return called

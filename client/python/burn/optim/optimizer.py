@@ -2,8 +2,9 @@
 """Optimizer: parameter groups, state, zero_grad, state_dict; the update rules are ops of the daemon."""
 from __future__ import annotations
 
+import contextlib
 import weakref
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Iterator
 
 from .. import _core
 from .._tensor import Tensor, assign, enable_grad, no_grad
@@ -25,14 +26,47 @@ def check(ok: bool, text: str, value: Any) -> None:
 _alive: "weakref.WeakSet[Optimizer]" = weakref.WeakSet()
 
 
-def prepare_for_tracing() -> None:
+_traces = _marks = 0
+
+
+def mark() -> None:
+    """Ends a step: what was recorded so far runs. In a program being traced it is counted, and each call ends a step."""
+    global _marks
+    _marks += 1
+    if not _traces:
+        _core.mark()
+
+
+def marks() -> int:
+    """How many steps have ended."""
+    return _marks
+
+
+@contextlib.contextmanager
+def prepared_for_tracing() -> Iterator[None]:
     """Gives all optimizers their state now, with step counts as tensors, so that a traced program updates them."""
+    global _traces
+    _complete_states()
+    _traces += 1
+    try:
+        yield
+    finally:
+        _traces -= 1
+
+
+def tracing() -> bool:
+    """Whether a program is being traced."""
+    return _traces > 0
+
+
+def _complete_states() -> None:
     with no_grad():
         for optimizer in tuple(_alive):
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
                     if parameter.requires_grad:
                         state = optimizer._state_of(parameter, group)
+                        optimizer.complete_state(parameter, state, group)
                         if isinstance(state.get("step"), int):
                             state["step"] = _core.tensor(state["step"])
 
@@ -93,7 +127,7 @@ class Optimizer:
                     gradient = parameter.grad
                     if gradient is not None:
                         self.update(parameter, gradient, self._state_of(parameter, group), group)
-        _core.mark()
+        mark()
         return loss
 
     def _state_of(self, parameter: Tensor, group: dict) -> dict:
@@ -104,6 +138,9 @@ class Optimizer:
 
     def init_state(self, parameter: Tensor, group: dict) -> dict:
         return {}
+
+    def complete_state(self, parameter: Tensor, state: dict, group: dict) -> None:
+        """Adds what update() would make at the first step; a traced program cannot, it runs at every step."""
 
     def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
         raise NotImplementedError(f"{type(self).__name__} has no update rule")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Iterable
 
 from .. import _ops
+from .._creation import zeros_like
 from .._tensor import Tensor, assign
-from .optimizer import Optimizer, check
+from .optimizer import Optimizer, check, tracing
 
 
 class SGD(Optimizer):
@@ -20,11 +21,17 @@ class SGD(Optimizer):
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
                                       nesterov=nesterov, maximize=maximize))
 
+    def complete_state(self, parameter: Tensor, state: dict, group: dict) -> None:
+        if group["momentum"] and not group["dampening"]:  # then momentum of zeros is what a first step does
+            state.setdefault("momentum_buffer", zeros_like(parameter))
+
     def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
         if group["momentum"] == 0:
             assign(parameter, _ops.sgd_step(parameter, gradient, group["lr"], group["weight_decay"], group["maximize"]))
             return
         before = state.get("momentum_buffer")
+        if before is None and tracing():
+            raise RuntimeError("a first step of SGD with dampening cannot be traced: take one step before burn.jit")
         new, buffer = _ops.sgd_momentum_step(parameter, gradient, before, group["lr"], group["momentum"],
                                              group["dampening"], group["weight_decay"], group["nesterov"],
                                              group["maximize"])

@@ -84,7 +84,7 @@ LLVMValueRef bd_emit_alloca(bd_emit *emit, LLVMTypeRef type, unsigned align); /*
  *     bd_emit_loop_frame f; LLVMValueRef i = bd_emit_for(e, &f, first, last, step);
  *     … body …; bd_emit_for_end(e, &f);
  * Loop-carried values: bd_emit_carry before the body, bd_emit_carried to set the next one. */
-enum { BD_EMIT_CARRY_MAX = 64 };
+enum { BD_EMIT_CARRY_MAX = 256 };
 typedef struct bd_emit_frame {
     LLVMBasicBlockRef head, body, exit, before;
     LLVMValueRef index, step, last;

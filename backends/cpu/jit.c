@@ -30,11 +30,15 @@ struct owned_module {
 static const char TRIPLE[] = "x86_64-unknown-linux-gnu";
 
 /* Loops here are written with one index and need no strength reduction, a third of the time
- * that code generation would take. */
+ * that code generation would take; the other passes find nothing in this code either. */
 static void initialise_llvm(void)
 {
-    static const char *const arguments[] = {"burn", "-disable-lsr"};
-    LLVMParseCommandLineOptions(2, arguments, NULL);
+    static const char *const arguments[] = {
+        "burn", "-disable-lsr", "-disable-early-ifcvt", "-disable-early-taildup",
+        "-disable-tail-duplicate", "-disable-branch-fold", "-disable-post-ra", "-disable-ssc",
+        "-disable-mergeicmps", "-disable-constant-hoisting", "-enable-shrink-wrap=false",
+    };
+    LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, NULL);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();

@@ -12,7 +12,7 @@ typedef struct loop_kernel {
     bd_kernel base;
     bd_loop_shape shape;
     bd_kir_int extents[BD_KIR_AXES_MAX];
-    size_t slot_sizes[256];
+    size_t slot_sizes[BD_KIR_SLOTS_MAX];
     int slot_count;
     bd_pass_function whole, each[BD_KIR_PHASES_MAX], combine[BD_KIR_PHASES_MAX];
 } loop_kernel;

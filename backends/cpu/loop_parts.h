@@ -21,7 +21,7 @@ typedef struct bd_emit_loop {
     int reduction_count;
     LLVMValueRef extents[BD_KIR_AXES_MAX];
     LLVMValueRef slot_base;                    /* of the row at hand */
-    LLVMValueRef slot_offsets[256];            /* bytes */
+    LLVMValueRef slot_offsets[BD_KIR_SLOTS_MAX];            /* bytes */
     LLVMValueRef slot_bytes;                   /* of one row, all slots */
 } bd_emit_loop;
 

@@ -153,7 +153,9 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
         if (shape->form == BD_LOOP_MAP)
             shape->unroll = weight <= 6 ? 2 : 1;
         else
-            shape->unroll = weight <= 16 ? 4 : weight <= 40 ? 2 : 1;
+            shape->unroll = weight <= 16 && shape->reduction_count <= 4    ? 4
+                            : weight <= 40 && shape->reduction_count <= 10 ? 2
+                                                                           : 1;
     }
     shape->lanes = shape->vector_axis < 0 ? 1 : lanes * shape->unroll;
     shape->single = target->masked && weight > 4;

@@ -18,7 +18,7 @@ enum {
     BD_LOOP_TILE_BYTES = 16384, /* of the widest buffer: an item of a map */
     BD_LOOP_CHUNK = 32768,      /* elements of a chunk of a split reduction */
     BD_LOOP_SPLIT_ITEMS = 16,   /* fewer items than this are split */
-    BD_LOOP_REDUCTIONS_MAX = 24,
+    BD_LOOP_REDUCTIONS_MAX = 128,
 };
 
 /* Which bd_call.params hold what. */

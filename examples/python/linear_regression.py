@@ -14,9 +14,9 @@ import burn.nn.functional as F
 import burn.optim as optim
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--url")
+parser.add_argument("--url", help="the daemon, such as unix:///run/burnd/burnd.sock; default: the usual look-up")
 parser.add_argument("--steps", type=int, default=200)
-parser.add_argument("--json", action="store_true")
+parser.add_argument("--json", action="store_true", help="the last line is one JSON object")
 options = parser.parse_args()
 if options.url:
     burn.connect(options.url)

@@ -59,6 +59,14 @@ bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind)
     return across;
 }
 
+bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    const bd_kir_phase *phase = bd_gemm_phase(program, kind);
+    const bd_kir_instr *load = &program->instrs[phase->first];
+    return phase->count == 2 && load->code == BD_KIR_LOAD && load->guard < 0 &&
+           (burn_dtype)load->dtype == bd_gemm_element(program);
+}
+
 static bool uses_batch(const bd_kir *program, const bd_kir_int *strides)
 {
     for (int axis = 0; axis < program->axis_count; axis++)
@@ -89,11 +97,11 @@ static void describe_operand(const bd_gemm *gemm, bd_kir_phase_kind kind, const 
     const bd_kir *program = gemm->program;
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     const bd_kir_instr *load = &program->instrs[phase->first];
-    out->pack = (bd_pass_function)(uintptr_t)bd_code_symbol(gemm->base.code, name);
+    if (!bd_gemm_plain(program, kind))
+        out->pack = (bd_pass_function)(uintptr_t)bd_code_symbol(gemm->base.code, name);
     out->along_k = bd_gemm_along_k(program, kind);
     out->batched = is_batched(program, phase);
-    out->plain = phase->count == 2 && load->code == BD_KIR_LOAD && load->guard < 0 &&
-                 load->dtype == gemm->element;
+    out->plain = bd_gemm_plain(program, kind);
     if (out->plain)
         out->access = program->accesses[load->index];
 }
@@ -125,7 +133,8 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
         return 0;
     int count = 0;
-    int64_t packs = shape.rows.batches * shape.rows.parts + shape.columns.batches * shape.columns.parts;
+    int64_t packs =
+        shape.rows.batches * shape.rows.parts + shape.columns.batches * shape.columns.parts;
     bd_pass pass = {.params = {(int64_t)(intptr_t)gemm}};
     if (packs > 0) {
         pass.run = bd_gemm_run_pack;
@@ -174,10 +183,11 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
 {
     bd_micro found;
     BD_TRY(bd_micro_find(target, micro, &found));
-    static const char *const names[] = {"pa", "pb", "ep"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!bd_code_symbol(own_code, names[i]))
-            BD_FAIL(DEVICE, "the object of a contraction lacks %s", names[i]);
+    bool whole = bd_code_symbol(own_code, "ep") &&
+                 (bd_gemm_plain(program, BD_KIR_OPERAND_A) || bd_code_symbol(own_code, "pa")) &&
+                 (bd_gemm_plain(program, BD_KIR_OPERAND_B) || bd_code_symbol(own_code, "pb"));
+    if (!whole)
+        BD_FAIL(DEVICE, "the object of a contraction lacks a function");
     bd_gemm *gemm = bd_alloc_zeroed(sizeof *gemm);
     bd_arena_init(&gemm->arena);
     gemm->base = (bd_kernel){.ops = &ops, .code = own_code};

@@ -80,8 +80,7 @@ static void row_of_columns(block_writer *w, LLVMValueRef row)
     bd_emit_lanes(emit, w->inner_axis, lanes);
 }
 
-static void write_block(block_writer *w, const char *name, bd_module *module,
-                        const bd_kir *program)
+static void write_block(block_writer *w, const char *name, bd_module *module, const bd_kir *program)
 {
     bd_emit *emit = w->emit = bd_emit_create(module, program, name);
     bool wide = w->element == BURN_F64;
@@ -101,8 +100,8 @@ static void write_block(block_writer *w, const char *name, bd_module *module,
     w->step = param(emit, BD_GEMM_STEP);
     unsigned lanes = w->inner_axis < 0 ? 1 : module->target->vector_bytes / (wide ? 8 : 4);
     bd_emit_frame frame;
-    LLVMValueRef index = bd_emit_for(emit, &frame, bd_emit_i64(emit, 0), w->outer_count,
-                                     bd_emit_i64(emit, 1));
+    LLVMValueRef index =
+        bd_emit_for(emit, &frame, bd_emit_i64(emit, 0), w->outer_count, bd_emit_i64(emit, 1));
     if (w->outer_axis >= 0)
         emit->positions[w->outer_axis] = LLVMBuildAdd(emit->builder, w->outer_first, index, "");
     LLVMValueRef offset = LLVMBuildMul(emit->builder, index, w->step, "");
@@ -134,8 +133,10 @@ bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program)
 {
     if (!bd_gemm_fits(program))
         BD_FAIL(UNSUPPORTED, "no micro-kernels sum this contraction's type");
-    write_pack(module, program, BD_KIR_OPERAND_A, "pa");
-    write_pack(module, program, BD_KIR_OPERAND_B, "pb");
+    if (!bd_gemm_plain(program, BD_KIR_OPERAND_A))
+        write_pack(module, program, BD_KIR_OPERAND_A, "pa");
+    if (!bd_gemm_plain(program, BD_KIR_OPERAND_B))
+        write_pack(module, program, BD_KIR_OPERAND_B, "pb");
     block_writer w = {.phase = bd_gemm_phase(program, BD_KIR_EPILOGUE),
                       .element = bd_gemm_element(program)};
     bool down = bd_gemm_epilogue_down(program);

@@ -162,7 +162,8 @@ static void prefetch(const writer *w, LLVMValueRef pointer, LLVMValueRef step, i
     LLVMTypeRef callee_type = LLVMIntrinsicGetType(w->module->context, id, &type, 1);
     LLVMValueRef ahead = LLVMBuildMul(w->builder, step, i64(w, PREFETCH_STEPS), "");
     LLVMValueRef read = LLVMConstInt(w->module->i32, 0, 0);
-    LLVMValueRef near = LLVMConstInt(w->module->i32, 3, 0), one = LLVMConstInt(w->module->i32, 1, 0);
+    LLVMValueRef near = LLVMConstInt(w->module->i32, 3, 0),
+                 one = LLVMConstInt(w->module->i32, 1, 0);
     LLVMValueRef arguments[] = {at(w, at(w, pointer, ahead), i64(w, offset)), read, near, one};
     LLVMBuildCall2(w->builder, callee_type, callee, arguments, 4, "");
 }
@@ -203,8 +204,7 @@ static void step_tile(const writer *w, LLVMValueRef a, const LLVMValueRef *offse
     for (int r = 0; r < rows; r++) {
         LLVMValueRef element = splat(w, load(w, w->scalar, row_place(w, a, offsets, r)));
         for (int v = 0; v < vectors; v++)
-            out_sums[r * vectors + v] =
-                multiply_add(w, element, columns[v], sums[r * vectors + v]);
+            out_sums[r * vectors + v] = multiply_add(w, element, columns[v], sums[r * vectors + v]);
     }
 }
 
@@ -388,8 +388,7 @@ static void write_turn(writer *w)
     LLVMValueRef place = at(w, parameter(w, 2), LLVMBuildMul(w->builder, one, parameter(w, 3), ""));
     LLVMValueRef lane = LLVMGetPoison(w->vector);
     for (unsigned r = 0; r < w->lanes; r++)
-        lane = LLVMBuildInsertElement(w->builder, lane,
-                                      load(w, w->scalar, at(w, pointers[r], one)),
+        lane = LLVMBuildInsertElement(w->builder, lane, load(w, w->scalar, at(w, pointers[r], one)),
                                       LLVMConstInt(w->module->i32, r, 0), "");
     store(w, lane, place);
     LLVMValueRef after = LLVMBuildAdd(w->builder, one, i64(w, 1), "");

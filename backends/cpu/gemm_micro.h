@@ -7,9 +7,9 @@
  *   "d<rows>x<others>"   bd_micro_dots: the sums of s[r, k] * t[o, k], each left as L partial sums:
  *                        c[(r * others + o) * L + lane]; k is a multiple of L.
  *   "t"                  bd_micro_turn: to[c * to_step + r] = from[r * from_step + c] for r < rows,
- *                        c < columns. rows <= bd_micro_turn_rows; that many elements are written for
- *                        each c, junk from `rows` on, in the order of c.
- * Steps are in elements. Generated code is pure and shared; thread: any. */
+ *                        c < columns. rows <= bd_micro_turn_rows; that many elements are written
+ * for each c, junk from `rows` on, in the order of c. Steps are in elements. Generated code is pure
+ * and shared; thread: any. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,14 +29,14 @@ typedef void (*bd_micro_turn)(const void *from, int64_t from_step, void *to, int
 
 /* The vectors of a full tile: few loads for each product, as many sums as registers hold. */
 int bd_micro_vectors(const bd_target *target);
-/* Whether a tile of this size exists for the target. 1 .. bd_micro_vectors have the same row counts,
- * among them 1 to 4; 4 vectors, if at all, only these. */
+/* Whether a tile of this size exists for the target. 1 .. bd_micro_vectors have the same row
+ * counts, among them 1 to 4; 4 vectors, if at all, only these. */
 bool bd_micro_has(const bd_target *target, int vectors, int rows);
 int bd_micro_turn_rows(const bd_target *target, burn_dtype element);
 
 typedef struct bd_micro {
     bd_micro_tile tiles[BD_MICRO_VECTORS_MAX + 1][BD_MICRO_ROWS_MAX + 1]; /* [vectors][rows] */
-    bd_micro_dots dots[BD_MICRO_DOT_ROWS + 1][BD_MICRO_DOT_ROWS + 1]; /* [1 or 4][1, 2 or 4] */
+    bd_micro_dots dots[BD_MICRO_DOT_ROWS + 1][BD_MICRO_DOT_ROWS + 1];     /* [1 or 4][1, 2 or 4] */
     bd_micro_turn turn;
 } bd_micro;
 

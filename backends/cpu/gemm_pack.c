@@ -68,6 +68,24 @@ static void evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, i
     p->side->operand->pack(&call, 0, 1);
 }
 
+/* Elements of a plain operand that lies across K, or in no order at all. */
+static void copy(const panel *p, const char *from, int64_t k_count, char *to)
+{
+    int64_t bytes = p->gemm->element_bytes, step = p->side->step, step_k = p->side->step_k;
+    for (int64_t k = 0; k < k_count; k++) {
+        const char *source = from + k * step_k * bytes;
+        char *target = to + k * p->step * bytes;
+        if (step == 1)
+            memcpy(target, source, (size_t)(p->rows * bytes));
+        else if (bytes == 4)
+            for (int64_t r = 0; r < p->rows; r++)
+                memcpy(target + r * 4, source + r * step * 4, 4);
+        else
+            for (int64_t r = 0; r < p->rows; r++)
+                memcpy(target + r * 8, source + r * step * 8, 8);
+    }
+}
+
 /* Elements k .. k + k_count of a panel. */
 static void pack_panel(const panel *p, int64_t k, int64_t k_count)
 {
@@ -76,9 +94,13 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
     char *to = p->to + k * p->step * bytes;
     if (p->rows < p->step) /* lanes without a column: no junk, it could be slow numbers */
         memset(to, 0, (size_t)(p->step * k_count * bytes));
-    if (p->side->operand->plain && p->side->step_k == 1 && p->side->step != 1) {
+    if (p->side->operand->plain) {
         const char *from = bd_gemm_element_at(gemm, p->call, &p->side->operand->access, p->batch);
-        turn(p, from + (p->first * p->side->step + k) * bytes, p->side->step, k, k_count);
+        from += (p->first * p->side->step + k * p->side->step_k) * bytes;
+        if (p->side->across)
+            copy(p, from, k_count, to);
+        else
+            turn(p, from, p->side->step, k, k_count);
         return;
     }
     if (!p->side->operand->along_k || p->step == 1) {
@@ -89,7 +111,8 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
     for (int64_t at = k; at < k + k_count; at += BD_GEMM_TURN_COLUMNS) {
         int64_t count = least(BD_GEMM_TURN_COLUMNS, k + k_count - at);
         panel part = *p;
-        for (int64_t row = (p->rows - 1) / BD_GEMM_PAD * BD_GEMM_PAD; row >= 0; row -= BD_GEMM_PAD) {
+        for (int64_t row = (p->rows - 1) / BD_GEMM_PAD * BD_GEMM_PAD; row >= 0;
+             row -= BD_GEMM_PAD) {
             part.first = p->first + row;
             part.rows = least(BD_GEMM_PAD, p->rows - row);
             part.to = p->to + row * bytes;

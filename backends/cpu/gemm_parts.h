@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the files of the GEMM share. How a product is done:
- *   One operand gives the rows of a tile, element by element, the other one its columns, as vectors.
- *   Rows are A's, unless it is cheaper to compute the transpose and turn it at the end (swapped).
- *   The row side is cut into panels of a few rows, the column side into panels of 1, 2 or 4 vectors.
- *   A panel that is packed is stored k by k, so that a micro-kernel reads it in order. An operand
- *   that the micro-kernel can read where it lies is not packed (DIRECT); others are, by a pass of
- *   their own (SHARED) or by each item for itself (LOCAL). An item of the compute pass is a block of
- *   rows by a block of columns of one batch point, over all of K. It leaves its sums in the output,
- *   if the epilogue is a plain store, or in its worker's scratch for the epilogue.
- *   Up to four rows only (thin) are ruled by memory: columns that lie along K are multiplied as dot
- *   products (dots), columns that lie along N in short chunks of K over many columns.
- *   A tall K over a small output is split into fixed ranges, whose sums a last pass adds.
- * Blocks depend on the sizes only, so results do not depend on the number of workers.
+ *   One operand gives the rows of a tile, element by element, the other one its columns, as
+ * vectors. Rows are A's, unless it is cheaper to compute the transpose and turn it at the end
+ * (swapped). The row side is cut into panels of a few rows, the column side into panels of 1, 2 or
+ * 4 vectors. A panel that is packed is stored k by k, so that a micro-kernel reads it in order. An
+ * operand that the micro-kernel can read where it lies is not packed (DIRECT); others are, by a
+ * pass of their own (SHARED) or by each item for itself (LOCAL). An item of the compute pass is a
+ * block of rows by a block of columns of one batch point, over all of K. It leaves its sums in the
+ * output, if the epilogue is a plain store, or in its worker's scratch for the epilogue. Up to four
+ * rows only (thin) are ruled by memory: columns that lie along K are multiplied as dot products
+ * (dots), columns that lie along N in short chunks of K over many columns. A tall K over a small
+ * output is split into fixed ranges, whose sums a last pass adds. Blocks depend on the sizes only,
+ * so results do not depend on the number of workers.
  */
 #pragma once
 
@@ -36,16 +36,16 @@ enum { BD_GEMM_KERNEL = 0 };
 
 enum {
     BD_GEMM_TURN_COLUMNS = 512,
-    BD_GEMM_PACK_ROWS = 32,   /* k of an operand that are packed at once, if it lies across K */
+    BD_GEMM_PACK_ROWS = 32, /* k of an operand that are packed at once, if it lies across K */
     BD_GEMM_THIN_ROWS = 4,
-    BD_GEMM_PAD = 16,       /* elements of junk that a transpose may leave behind a block */
+    BD_GEMM_PAD = 16, /* elements of junk that a transpose may leave behind a block */
 };
 
 typedef struct bd_gemm_operand {
-    bd_pass_function pack;
-    bool along_k; /* see above */
-    bool plain;   /* elements of one buffer, as they are */
-    bool batched; /* differs between batch points */
+    bd_pass_function pack; /* NULL if plain */
+    bool along_k;          /* see above */
+    bool plain;
+    bool batched;         /* differs between batch points */
     bd_kir_access access; /* if plain */
 } bd_gemm_operand;
 
@@ -57,8 +57,8 @@ typedef struct bd_gemm {
     bd_micro micro;
     bd_gemm_operand a, b;
     bd_pass_function epilogue;
-    bool plain_store; /* the epilogue stores ACC */
-    bd_kir_access out; /* then */
+    bool plain_store;           /* the epilogue stores ACC */
+    bd_kir_access out;          /* then */
     int axis_m, axis_n, axis_k; /* -1 if missing */
     burn_dtype element;
     int64_t element_bytes, lanes, turn_rows;
@@ -72,29 +72,29 @@ typedef enum bd_gemm_source { BD_GEMM_DIRECT, BD_GEMM_SHARED, BD_GEMM_LOCAL } bd
 typedef struct bd_gemm_side {
     const bd_gemm_operand *operand;
     bd_gemm_source source;
-    int axis;              /* M or N of the program, or -1 */
-    bool across;           /* elements of one k lie side by side in memory */
-    int64_t batches;       /* packed copies: the batch points, or 1 */
-    int64_t blocks, block; /* their number and size in rows or columns */
-    int64_t parts;         /* SHARED: items of the pack pass for each copy */
+    int axis;                               /* M or N of the program, or -1 */
+    bool across;                            /* elements of one k lie side by side in memory */
+    int64_t batches;                        /* packed copies: the batch points, or 1 */
+    int64_t blocks, block;                  /* their number and size in rows or columns */
+    int64_t parts;                          /* SHARED: items of the pack pass for each copy */
     int64_t block_elements, batch_elements; /* of packed blocks, of all blocks of a batch point */
-    size_t shared_at;      /* bytes */
-    int64_t step, step_k;  /* strides of a plain operand: its own axis and K */
+    size_t shared_at;                       /* bytes */
+    int64_t step, step_k;                   /* strides of a plain operand: its own axis and K */
 } bd_gemm_side;
 
 /* One product with sizes. */
 typedef struct bd_gemm_shape {
-    bool swapped;          /* rows are B's: m is the extent of N, n that of M */
+    bool swapped; /* rows are B's: m is the extent of N, n that of M */
     bool thin, dots;
     int64_t batch, m, n, k;
     int64_t panel_rows, full_rows; /* panels beyond full_rows are smaller */
-    int64_t vectors;       /* of a panel of columns, but for the last one */
-    int64_t splits, split_k; /* ranges of K, each of split_k but for the last */
-    int64_t chunk_k;       /* the longest sum of one micro-kernel call */
+    int64_t vectors;               /* of a panel of columns, but for the last one */
+    int64_t splits, split_k;       /* ranges of K, each of split_k but for the last */
+    int64_t chunk_k;               /* the longest sum of one micro-kernel call */
     bd_gemm_side rows, columns;
-    bool direct_store;     /* full panels go straight to the output */
-    int64_t out_step;      /* its stride of M */
-    int64_t turned_step;   /* swapped: of the turned sums */
+    bool direct_store;   /* full panels go straight to the output */
+    int64_t out_step;    /* its stride of M */
+    int64_t turned_step; /* swapped: of the turned sums */
     size_t worker_rows, worker_columns, worker_c, worker_turned, worker_temp, worker_bytes;
     size_t partial_at, shared_bytes;
 } bd_gemm_shape;
@@ -110,6 +110,8 @@ const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind)
 int bd_gemm_axis(const bd_kir *program, bd_kir_role role);
 /* Whether the pack function of an operand phase walks K with its vectors. */
 bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind);
+/* Whether an operand is the elements of one buffer as they are. It needs no pack function. */
+bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether the epilogue's vectors walk M, for want of N. */
 static inline bool bd_gemm_epilogue_down(const bd_kir *program)
 {

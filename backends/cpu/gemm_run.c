@@ -15,7 +15,7 @@ typedef struct item {
     const char *a, *b; /* rows and columns: blocks, or their first element of this batch point */
     char *c;           /* sums of the block */
     int64_t c_step;
-    char *out;         /* of this batch point, if full panels go there */
+    char *out; /* of this batch point, if full panels go there */
 } item;
 
 /* The operands of one micro-kernel call. */
@@ -107,10 +107,10 @@ static void find_item(item *it, int64_t number)
 static void run_tile(const item *it, const tile *t, char *c, int64_t c_step)
 {
     int64_t bytes = it->gemm->element_bytes;
-    it->gemm->micro.tiles[t->vectors][t->rows](
-        t->a + it->chunk * t->a_step * bytes, t->a_row_step, t->a_step,
-        t->b + it->chunk * t->b_step * bytes, t->b_step, c, c_step, it->chunk_end - it->chunk,
-        it->chunk > it->k);
+    it->gemm->micro.tiles[t->vectors][t->rows](t->a + it->chunk * t->a_step * bytes, t->a_row_step,
+                                               t->a_step, t->b + it->chunk * t->b_step * bytes,
+                                               t->b_step, c, c_step, it->chunk_end - it->chunk,
+                                               it->chunk > it->k);
 }
 
 /* Columns n .. n_end of the block go through the epilogue. */
@@ -183,8 +183,8 @@ static void find_rows(const item *it, int64_t m, tile *t)
     }
 }
 
-/* All tiles of the block, for one chunk of K: the panels of columns outside, so that one stays in the
- * first cache. */
+/* All tiles of the block, for one chunk of K: the panels of columns outside, so that one stays in
+ * the first cache. */
 static void run_chunk(const item *it, int64_t direct_end)
 {
     const bd_gemm *gemm = it->gemm;
@@ -249,9 +249,11 @@ static void run_dots(const item *it)
             const char *t = it->a + (m - t_first) * t_step * bytes;
             gemm->micro.dots[count][others](s, s_step, t, t_step, partial, whole);
             for (int64_t i = 0; i < count * others; i++)
-                finish_dot(it, partial + i * gemm->lanes * bytes,
-                           s + i / others * s_step * bytes, t + i % others * t_step * bytes, whole,
-                           it->c + ((m - it->m + i % others) * it->c_step + n - it->n + i / others) * bytes);
+                finish_dot(it, partial + i * gemm->lanes * bytes, s + i / others * s_step * bytes,
+                           t + i % others * t_step * bytes, whole,
+                           it->c +
+                               ((m - it->m + i % others) * it->c_step + n - it->n + i / others) *
+                                   bytes);
         }
     }
     run_epilogue(it, it->n, it->n_end, it->c, it->c_step);

@@ -4,11 +4,11 @@
 
 enum {
     BLOCK_ROWS = 128,
-    BLOCK_PANELS = 8,             /* of columns */
-    BLOCK_ROW_BYTES = 512 << 10,  /* of a block of rows: it stays in the second cache */
-    ITEMS_WANTED = 16,            /* enough for workers of different speed */
-    CHUNK_K = 512,                /* panels of both sides together fill the first cache */
-    THIN_CHUNK_K = 16,            /* rows that are read side by side, in the order of memory */
+    BLOCK_PANELS = 8,            /* of columns */
+    BLOCK_ROW_BYTES = 512 << 10, /* of a block of rows: it stays in the second cache */
+    ITEMS_WANTED = 16,           /* enough for workers of different speed */
+    CHUNK_K = 512,               /* panels of both sides together fill the first cache */
+    THIN_CHUNK_K = 16,           /* rows that are read side by side, in the order of memory */
     THIN_PANELS = 16,
     DOT_PANELS = 2,
     THIN_BYTES_LEAST = 256 << 10,
@@ -16,7 +16,7 @@ enum {
     SPLITS_MAX = 16,
     LINE_BYTES = 64,
     PAGE_BYTES = 4096,
-    CACHE_SETS = 2048,            /* of the second cache */
+    CACHE_SETS = 2048, /* of the second cache */
     CACHE_WAYS = 14,
     ONE_PANEL = 16,
 };
@@ -173,9 +173,9 @@ static bool crowded(int64_t step_bytes, int64_t k)
     return apart >= LINE_BYTES && k > CACHE_WAYS * (CACHE_SETS * LINE_BYTES / apart);
 }
 
-/* Whether a micro-kernel reads the side where it lies. Columns need unit stride. Rows far apart by a
- * multiple of a page would fall on one set of the first cache. Packing rows saves a little time in a
- * large product, but a small one would wait for it. */
+/* Whether a micro-kernel reads the side where it lies. Columns need unit stride. Rows far apart by
+ * a multiple of a page would fall on one set of the first cache. Packing rows saves a little time
+ * in a large product, but a small one would wait for it. */
 static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_gemm_side *side)
 {
     bool is_rows = side == &shape->rows;
@@ -249,15 +249,14 @@ static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
     shape->worker_rows = place(&shape->worker_bytes,
                                rows->source == BD_GEMM_LOCAL ? rows->block_elements : 0, bytes);
     int64_t last_panel = columns->source == BD_GEMM_DIRECT ? shape->k * width : 0;
-    shape->worker_columns = place(
-        &shape->worker_bytes,
-        columns->source == BD_GEMM_LOCAL ? columns->block_elements : last_panel, bytes);
+    shape->worker_columns =
+        place(&shape->worker_bytes,
+              columns->source == BD_GEMM_LOCAL ? columns->block_elements : last_panel, bytes);
     shape->worker_c = place(&shape->worker_bytes, rows->block * columns->block, bytes);
     shape->turned_step = ceiling(rows->block, BD_GEMM_PAD) * BD_GEMM_PAD;
     shape->worker_turned = place(&shape->worker_bytes,
                                  shape->swapped ? shape->turned_step * columns->block : 0, bytes);
-    shape->worker_temp =
-        place(&shape->worker_bytes, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
+    shape->worker_temp = place(&shape->worker_bytes, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
 }
 
 /* Few rows over a matrix that does not stay in a cache. */

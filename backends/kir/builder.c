@@ -192,9 +192,8 @@ static uint8_t dtype_for(const bd_kir_builder *builder, const bd_kir_instr *inst
         }
         return BURN_DTYPE_NONE;
     case BD_KIR_RESTORE:
-        return instr->index < builder->slot_dtypes.count
-                   ? builder->slot_dtypes.items[instr->index]
-                   : (uint8_t)BURN_DTYPE_NONE;
+        return instr->index < builder->slot_dtypes.count ? builder->slot_dtypes.items[instr->index]
+                                                         : (uint8_t)BURN_DTYPE_NONE;
     }
     switch (bd_kir_result_of((bd_kir_code)instr->code)) {
     case BD_KIR_RESULT_SAME:
@@ -220,8 +219,8 @@ static bd_kir_instr canonical(const bd_kir_builder *builder, const bd_kir_instr 
     made.dtype = dtype_for(builder, instr);
     bool memory = code == BD_KIR_LOAD || code == BD_KIR_LOAD_AT || code == BD_KIR_STORE ||
                   code == BD_KIR_STORE_AT;
-    bool indexed = memory || code == BD_KIR_SCALAR || code == BD_KIR_INDEX || code == BD_KIR_GUARD ||
-                   code == BD_KIR_CHECK || code == BD_KIR_RANDOM_BITS ||
+    bool indexed = memory || code == BD_KIR_SCALAR || code == BD_KIR_INDEX ||
+                   code == BD_KIR_GUARD || code == BD_KIR_CHECK || code == BD_KIR_RANDOM_BITS ||
                    code == BD_KIR_RANDOM_UNIFORM || code == BD_KIR_SAVE || code == BD_KIR_RESTORE;
     if (memory)
         made.guard = instr->guard;

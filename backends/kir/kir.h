@@ -5,11 +5,11 @@
  * Two families:
  *   LOOP  PARALLEL axes outside, SERIAL axes inside. For each point of the PARALLEL axes (a "row")
  *         the phases run in order; a phase of kind UNIFORM once before all rows (values of scalars
- *         only), ROW once a row, LOOP once for each point of the SERIAL axes. A value is visible
- *         in its own phase; values of UNIFORM phases, of ROW phases and results of REDUCE_* (these
- *         only) in all later phases. UNIFORM phases stand first. So a map is one ROW phase; a sum LOOP + ROW; a softmax LOOP (max),
- *         LOOP (exp, sum), LOOP (scale, store). Rows never depend on each other. A STORE_AT in a
- *         LOOP phase runs in the order of the SERIAL axes, the last one fastest.
+ *         only; these stand first), ROW once a row, EACH once for each point of the SERIAL axes. A
+ *         value is visible in its own phase; values of UNIFORM phases, of ROW phases and results of
+ *         REDUCE_* (these only) in all later phases. So a map is one ROW phase; a sum EACH + ROW; a
+ *         softmax EACH (max), EACH (exp, sum), EACH (scale, store). Rows never depend on each other.
+ *         A STORE_AT in an EACH phase runs in the order of the SERIAL axes, the last one fastest.
  *   CONTRACTION  acc[batch.., m, n] = sum over k of A[batch.., m, k] * B[batch.., k, n].
  *         Axes: any number BATCH, at most one each of M, N, K (a missing one has extent 1; K is
  *         always there). Phases: [UNIFORM], OPERAND_A (over BATCH, M, K; ends in YIELD), OPERAND_B
@@ -107,23 +107,28 @@ typedef struct bd_kir_guard {
     bd_kir_int extent;
 } bd_kir_guard;
 
-typedef enum bd_kir_store { BD_KIR_SET, BD_KIR_ACCUMULATE, BD_KIR_ACCUMULATE_MAX, BD_KIR_ACCUMULATE_MIN,
-                            BD_KIR_ACCUMULATE_PROD } bd_kir_store;
+typedef enum bd_kir_store {
+    BD_KIR_SET,
+    BD_KIR_ACCUMULATE,
+    BD_KIR_ACCUMULATE_MAX,
+    BD_KIR_ACCUMULATE_MIN,
+    BD_KIR_ACCUMULATE_PROD
+} bd_kir_store;
 
 /* Value numbers are instruction numbers + 1; 0 is none. Operands stand before their users. */
 typedef uint16_t bd_kir_value;
 
 typedef struct bd_kir_instr {
-    uint16_t code;         /* bd_kir_code */
-    uint8_t dtype;         /* of the result; for STORE, YIELD, SAVE of the operand */
-    uint8_t flags;         /* CHECK: 1 = negative wraps; STORE, STORE_AT: bd_kir_store */
+    uint16_t code; /* bd_kir_code */
+    uint8_t dtype; /* of the result; for STORE, YIELD, SAVE of the operand */
+    uint8_t flags; /* CHECK: 1 = negative wraps; STORE, STORE_AT: bd_kir_store */
     bd_kir_value operands[3];
-    uint16_t index;        /* access, guard, axis, scalar, slot, fault tag */
-    int16_t guard;         /* LOAD, LOAD_AT, STORE, STORE_AT: guard number, or -1 */
-    bd_kir_int integer;    /* INTEGER, CHECK, LOAD_AT, STORE_AT */
+    uint16_t index;     /* access, guard, axis, scalar, slot, fault tag */
+    int16_t guard;      /* LOAD, LOAD_AT, STORE, STORE_AT: guard number, or -1 */
+    bd_kir_int integer; /* INTEGER, CHECK, LOAD_AT, STORE_AT */
     union {
-        double f;          /* CONST of a float dtype */
-        int64_t i;         /* CONST of an integer dtype or bool */
+        double f;  /* CONST of a float dtype */
+        int64_t i; /* CONST of an integer dtype or bool */
     };
 } bd_kir_instr;
 
@@ -144,9 +149,9 @@ typedef struct bd_kir_phase {
 typedef struct bd_kir {
     bd_kir_family family;
     uint16_t axis_count, buffer_count, access_count, guard_count, phase_count, instr_count;
-    uint16_t int_count;    /* integer arguments */
-    uint16_t scalar_count; /* scalar arguments, 8 bytes each */
-    uint16_t slot_count;   /* SAVE slots */
+    uint16_t int_count;                /* integer arguments */
+    uint16_t scalar_count;             /* scalar arguments, 8 bytes each */
+    uint16_t slot_count;               /* SAVE slots */
     bd_kir_axis axes[BD_KIR_AXES_MAX]; /* by role; within a role outermost first */
     bd_kir_buffer *buffers;
     uint8_t *scalar_dtypes; /* F64 or I64: how each scalar argument is stored */
@@ -161,7 +166,8 @@ typedef struct bd_kir {
  * Add the axes before accesses and guards; strides of axes that do not exist are not read. A
  * builder never fails midway: what goes beyond a limit or breaks a rule is told by bd_kir_finish.
  * bd_kir_emit fills in the dtype wherever it follows from operands, buffer, slot or scalar class
- * (all codes but CONST, SCALAR, RANDOM_UNIFORM, CAST and ACC), and ignores fields its code does not use. */
+ * (all codes but CONST, SCALAR, RANDOM_UNIFORM, CAST and ACC), and ignores fields its code does not
+ * use. */
 typedef struct bd_kir_builder bd_kir_builder;
 bd_kir_builder *bd_kir_builder_create(bd_kir_family family);
 void bd_kir_builder_destroy(bd_kir_builder *builder);
@@ -177,7 +183,8 @@ int bd_kir_add_slot(bd_kir_builder *builder, burn_dtype dtype);
 void bd_kir_begin_phase(bd_kir_builder *builder, bd_kir_phase_kind kind);
 bd_kir_value bd_kir_emit(bd_kir_builder *builder, const bd_kir_instr *instr);
 bd_kir_value bd_kir_unary(bd_kir_builder *builder, bd_kir_code code, bd_kir_value a);
-bd_kir_value bd_kir_binary(bd_kir_builder *builder, bd_kir_code code, bd_kir_value a, bd_kir_value b);
+bd_kir_value bd_kir_binary(bd_kir_builder *builder, bd_kir_code code, bd_kir_value a,
+                           bd_kir_value b);
 bd_kir_value bd_kir_cast(bd_kir_builder *builder, bd_kir_value a, burn_dtype dtype);
 bd_kir_value bd_kir_select(bd_kir_builder *builder, bd_kir_value c, bd_kir_value a, bd_kir_value b);
 bd_kir_value bd_kir_const_float(bd_kir_builder *builder, burn_dtype dtype, double value);
@@ -203,9 +210,11 @@ bool bd_kir_is_reduce(bd_kir_code code);
 const char *bd_kir_code_text(bd_kir_code code);
 int bd_kir_operand_count(bd_kir_code code);
 bd_error *bd_kir_verify(const bd_kir *program) BD_MUST_USE;
-/* A canonical byte string: equal programs, equal bytes. The cache key of a kernel. Heap; caller frees with bd_free. */
+/* A canonical byte string: equal programs, equal bytes. The cache key of a kernel. Heap; caller
+ * frees with bd_free. */
 uint8_t *bd_kir_serialize(const bd_kir *program, size_t *out_bytes);
-bd_error *bd_kir_deserialize(const uint8_t *bytes, size_t size_bytes, bd_arena *arena, bd_kir **out) BD_MUST_USE;
+bd_error *bd_kir_deserialize(const uint8_t *bytes, size_t size_bytes, bd_arena *arena,
+                             bd_kir **out) BD_MUST_USE;
 /* Text form, for logs and golden tests. Heap; caller frees with bd_free. */
 char *bd_kir_print(const bd_kir *program);
 bd_kir *bd_kir_clone(const bd_kir *program, bd_arena *arena);

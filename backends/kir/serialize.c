@@ -183,8 +183,7 @@ static void get_tables(reader *from, bd_kir *out, bd_arena *arena)
     }
 }
 
-bd_error *bd_kir_deserialize(const uint8_t *bytes, size_t size_bytes, bd_arena *arena,
-                             bd_kir **out)
+bd_error *bd_kir_deserialize(const uint8_t *bytes, size_t size_bytes, bd_arena *arena, bd_kir **out)
 {
     reader from = {.next = bytes, .left_bytes = size_bytes};
     bd_kir *program = bd_arena_zeroed(arena, sizeof *program);

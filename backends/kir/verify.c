@@ -132,9 +132,8 @@ static domain_kind operand_domain(bd_kir_code code)
         return INTEGER;
     if (code == BD_KIR_NOT || code == BD_KIR_AND || code == BD_KIR_OR || code == BD_KIR_XOR)
         return BITS;
-    if ((code >= BD_KIR_NEG && code <= BD_KIR_ROUND) || code == BD_KIR_FMA ||
-        code == BD_KIR_FMAX || code == BD_KIR_FMIN || code == BD_KIR_SUB ||
-        (code >= BD_KIR_DIV && code <= BD_KIR_POW))
+    if ((code >= BD_KIR_NEG && code <= BD_KIR_ROUND) || code == BD_KIR_FMA || code == BD_KIR_FMAX ||
+        code == BD_KIR_FMIN || code == BD_KIR_SUB || (code >= BD_KIR_DIV && code <= BD_KIR_POW))
         return NUMBER;
     return ANY;
 }
@@ -158,10 +157,10 @@ static bool in_domain(domain_kind domain, burn_dtype dtype)
 
 typedef struct cursor {
     const bd_kir *program;
-    unsigned phase, instr; /* where we are */
-    uint32_t domain;       /* axes of the phase */
+    unsigned phase, instr;           /* where we are */
+    uint32_t domain;                 /* axes of the phase */
     uint8_t home[BD_KIR_INSTRS_MAX]; /* the phase of each instruction seen */
-    uint64_t saved;        /* slots saved by earlier phases */
+    uint64_t saved;                  /* slots saved by earlier phases */
 } cursor;
 
 static bd_error *wrong(const cursor *at, const char *reason)

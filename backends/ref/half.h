@@ -53,7 +53,8 @@ static inline uint16_t bd_f16_from_float(float value)
         return (uint16_t)(sign | 0x7E00u | (size >> 13 & 0x1FFu));
     if (size >= 0x477FF000u) /* 65520 and more round to infinity */
         return (uint16_t)(sign | 0x7C00u);
-    if (size < 0x38800000u) { /* subnormal: adding 0.5 leaves the rounded fraction in the low bits */
+    if (size <
+        0x38800000u) { /* subnormal: adding 0.5 leaves the rounded fraction in the low bits */
         float moved = bd_float_from_bits(size) + 0.5f;
         return (uint16_t)(sign | (bd_float_bits(moved) - 0x3F000000u));
     }

@@ -33,13 +33,13 @@ typedef struct bd_ref_run {
     bd_fault *fault;
     uint32_t launch, block_number;
     int64_t extents[BD_KIR_AXES_MAX], positions[BD_KIR_AXES_MAX]; /* the strip's first point */
-    int strip_axis;  /* -1: the strip is one point */
-    int count;       /* points of this strip */
-    int width;       /* cells kept for each value, at least every count */
-    char *cells;     /* width * 8 bytes for each instruction */
-    bd_ref_sum *sums; /* one for each instruction */
+    int strip_axis;                                               /* -1: the strip is one point */
+    int count;                                                    /* points of this strip */
+    int width;                     /* cells kept for each value, at least every count */
+    char *cells;                   /* width * 8 bytes for each instruction */
+    bd_ref_sum *sums;              /* one for each instruction */
     char *slots[BD_KIR_SLOTS_MAX]; /* 8 bytes for each point of the SERIAL axes */
-    int64_t serial;  /* row-major position of the strip's first point over the SERIAL axes */
+    int64_t serial; /* row-major position of the strip's first point over the SERIAL axes */
     bd_ref_cells acc, yielded;
 } bd_ref_run;
 

@@ -41,8 +41,8 @@ static double sigmoid(double x)
 static double digamma(double x)
 {
     static const double pi = 3.14159265358979323846;
-    static const double terms[] = {1.0 / 12,      -1.0 / 120,       1.0 / 252, -1.0 / 240,
-                                   1.0 / 132,     -691.0 / 32760.0, 1.0 / 12};
+    static const double terms[] = {1.0 / 12,  -1.0 / 120,       1.0 / 252, -1.0 / 240,
+                                   1.0 / 132, -691.0 / 32760.0, 1.0 / 12};
     if (x == 0.0)
         return copysign(INFINITY, -x);
     if (isinf(x))
@@ -71,18 +71,18 @@ static double digamma(double x)
 bd_ref_unary bd_ref_unary_of(bd_kir_code code)
 {
     static const bd_ref_unary functions[BD_KIR_CODE_COUNT] = {
-        [BD_KIR_NEG] = negative,     [BD_KIR_ABS] = fabs,       [BD_KIR_SIGN] = sign,
-        [BD_KIR_FLOOR] = floor,      [BD_KIR_CEIL] = ceil,      [BD_KIR_TRUNC] = trunc,
-        [BD_KIR_ROUND] = rint,       [BD_KIR_SQRT] = sqrt,      [BD_KIR_RSQRT] = rsqrt,
-        [BD_KIR_RECIP] = recip,      [BD_KIR_EXP] = exp,        [BD_KIR_EXP2] = exp2,
-        [BD_KIR_EXPM1] = expm1,      [BD_KIR_LOG] = log,        [BD_KIR_LOG2] = log2,
-        [BD_KIR_LOG10] = log10,      [BD_KIR_LOG1P] = log1p,    [BD_KIR_SIN] = sin,
-        [BD_KIR_COS] = cos,          [BD_KIR_TAN] = tan,        [BD_KIR_ASIN] = asin,
-        [BD_KIR_ACOS] = acos,        [BD_KIR_ATAN] = atan,      [BD_KIR_SINH] = sinh,
-        [BD_KIR_COSH] = cosh,        [BD_KIR_TANH] = tanh,      [BD_KIR_ASINH] = asinh,
-        [BD_KIR_ACOSH] = acosh,      [BD_KIR_ATANH] = atanh,    [BD_KIR_ERF] = erf,
-        [BD_KIR_ERFC] = erfc,        [BD_KIR_LGAMMA] = log_gamma,
-        [BD_KIR_DIGAMMA] = digamma,  [BD_KIR_SIGMOID] = sigmoid,
+        [BD_KIR_NEG] = negative,    [BD_KIR_ABS] = fabs,         [BD_KIR_SIGN] = sign,
+        [BD_KIR_FLOOR] = floor,     [BD_KIR_CEIL] = ceil,        [BD_KIR_TRUNC] = trunc,
+        [BD_KIR_ROUND] = rint,      [BD_KIR_SQRT] = sqrt,        [BD_KIR_RSQRT] = rsqrt,
+        [BD_KIR_RECIP] = recip,     [BD_KIR_EXP] = exp,          [BD_KIR_EXP2] = exp2,
+        [BD_KIR_EXPM1] = expm1,     [BD_KIR_LOG] = log,          [BD_KIR_LOG2] = log2,
+        [BD_KIR_LOG10] = log10,     [BD_KIR_LOG1P] = log1p,      [BD_KIR_SIN] = sin,
+        [BD_KIR_COS] = cos,         [BD_KIR_TAN] = tan,          [BD_KIR_ASIN] = asin,
+        [BD_KIR_ACOS] = acos,       [BD_KIR_ATAN] = atan,        [BD_KIR_SINH] = sinh,
+        [BD_KIR_COSH] = cosh,       [BD_KIR_TANH] = tanh,        [BD_KIR_ASINH] = asinh,
+        [BD_KIR_ACOSH] = acosh,     [BD_KIR_ATANH] = atanh,      [BD_KIR_ERF] = erf,
+        [BD_KIR_ERFC] = erfc,       [BD_KIR_LGAMMA] = log_gamma, [BD_KIR_DIGAMMA] = digamma,
+        [BD_KIR_SIGMOID] = sigmoid,
     };
     return functions[code];
 }
@@ -148,10 +148,10 @@ static double minimum(double a, double b)
 bd_ref_binary bd_ref_binary_of(bd_kir_code code)
 {
     static const bd_ref_binary functions[BD_KIR_CODE_COUNT] = {
-        [BD_KIR_ADD] = add,          [BD_KIR_SUB] = subtract, [BD_KIR_MUL] = multiply,
-        [BD_KIR_DIV] = divide,       [BD_KIR_POW] = pow,      [BD_KIR_FLOORDIV] = floor_divide,
-        [BD_KIR_MOD] = modulo,       [BD_KIR_FMOD] = fmod,    [BD_KIR_ATAN2] = atan2,
-        [BD_KIR_MAX] = maximum,      [BD_KIR_MIN] = minimum,  [BD_KIR_FMAX] = fmax,
+        [BD_KIR_ADD] = add,     [BD_KIR_SUB] = subtract, [BD_KIR_MUL] = multiply,
+        [BD_KIR_DIV] = divide,  [BD_KIR_POW] = pow,      [BD_KIR_FLOORDIV] = floor_divide,
+        [BD_KIR_MOD] = modulo,  [BD_KIR_FMOD] = fmod,    [BD_KIR_ATAN2] = atan2,
+        [BD_KIR_MAX] = maximum, [BD_KIR_MIN] = minimum,  [BD_KIR_FMAX] = fmax,
         [BD_KIR_FMIN] = fmin,
     };
     return functions[code];

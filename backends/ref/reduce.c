@@ -71,8 +71,8 @@ static void step_int(bd_kir_code code, bd_ref_sum *sum, int64_t value, int64_t p
     bool better = false;
     switch ((int)code) {
     case BD_KIR_REDUCE_SUM:
-        sum->i = dtype == BURN_BOOL ? (sum->i | value)
-                                    : (int64_t)((uint64_t)sum->i + (uint64_t)value);
+        sum->i =
+            dtype == BURN_BOOL ? (sum->i | value) : (int64_t)((uint64_t)sum->i + (uint64_t)value);
         return;
     case BD_KIR_REDUCE_PROD:
         sum->i = (int64_t)((uint64_t)sum->i * (uint64_t)value);

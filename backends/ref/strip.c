@@ -92,9 +92,8 @@ static void combine(const bd_kir_instr *instr, void *buffer, int64_t place, bd_r
     burn_dtype dtype = (burn_dtype)instr->dtype;
     int64_t room[3] = {0};
     bd_kir_instr instrs[3] = {{.dtype = instr->dtype}, {.dtype = instr->dtype}};
-    instrs[2] = (bd_kir_instr){.code = (uint16_t)mode_code(instr->flags),
-                               .dtype = instr->dtype,
-                               .operands = {1, 2}};
+    instrs[2] = (bd_kir_instr){
+        .code = (uint16_t)mode_code(instr->flags), .dtype = instr->dtype, .operands = {1, 2}};
     bd_kir program = {.instrs = instrs, .instr_count = 3};
     bd_ref_run run = {.program = &program, .count = 1, .width = 1, .cells = (char *)room};
     bd_ref_load(buffer, dtype, place, bd_ref_value(&run, 1), 0);

@@ -145,22 +145,22 @@ static void compare(const form *f, const bd_kir *program, const int64_t *sizes)
     kir_run(&bd_cpu_driver, cpu, program, &block);
     ck_assert_msg(memcmp(buffers[3], expected, bytes + 8) == 0,
                   "type %d turned %d %d prologue %d epilogue %d sizes %d %d %d %d", (int)f->dtype,
-                  f->a_turned, f->b_turned, f->prologue, f->epilogue, (int)sizes[0],
-                  (int)sizes[1], (int)sizes[2], (int)sizes[3]);
+                  f->a_turned, f->b_turned, f->prologue, f->epilogue, (int)sizes[0], (int)sizes[1],
+                  (int)sizes[2], (int)sizes[3]);
     for (int i = 0; i < 4; i++)
         free(buffers[i]);
     free(expected);
 }
 
 static const int64_t plain_sizes[][4] = {
-    {1, 1, 1, 1},    {1, 3, 5, 7},      {1, 4, 130, 33},  {1, 14, 32, 16},  {1, 61, 67, 71},
+    {1, 1, 1, 1},     {1, 3, 5, 7},      {1, 4, 130, 33},   {1, 14, 32, 16},  {1, 61, 67, 71},
     {1, 128, 10, 64}, {1, 13, 257, 300}, {1, 200, 300, 50}, {1, 1, 300, 700}, {1, 300, 1, 700},
-    {1, 5, 7, 5000}, {1, 0, 3, 4},      {1, 3, 0, 4},     {1, 3, 4, 0},     {1, 31, 33, 2100},
-    {1, 4, 301, 333}, {1, 3, 1100, 70}, {1, 2, 70, 1101}, {1, 301, 3, 705}, {1, 2000, 2, 65},
+    {1, 5, 7, 5000},  {1, 0, 3, 4},      {1, 3, 0, 4},      {1, 3, 4, 0},     {1, 31, 33, 2100},
+    {1, 4, 301, 333}, {1, 3, 1100, 70},  {1, 2, 70, 1101},  {1, 301, 3, 705}, {1, 2000, 2, 65},
     {1, 1, 1, 90001}, {1, 9, 3, 30000},
 };
-static const int64_t batched_sizes[][4] = {
-    {1, 7, 9, 11}, {2, 33, 40, 17}, {3, 20, 65, 30}, {3, 150, 300, 40}, {0, 2, 3, 4}, {17, 1, 8, 5}};
+static const int64_t batched_sizes[][4] = {{1, 7, 9, 11},     {2, 33, 40, 17}, {3, 20, 65, 30},
+                                           {3, 150, 300, 40}, {0, 2, 3, 4},    {17, 1, 8, 5}};
 
 /* All sizes of a form; its program is made once. */
 static void compare_all(const form *f, const int64_t (*sizes)[4], size_t count)

@@ -31,9 +31,8 @@ static bd_kir_access plain(int buffer)
 static bd_kir_value load(bd_kir_builder *builder, const bd_kir_access *access)
 {
     int number = bd_kir_add_access(builder, access);
-    return bd_kir_emit(builder, &(bd_kir_instr){.code = BD_KIR_LOAD,
-                                                .index = (uint16_t)number,
-                                                .guard = -1});
+    return bd_kir_emit(
+        builder, &(bd_kir_instr){.code = BD_KIR_LOAD, .index = (uint16_t)number, .guard = -1});
 }
 
 static void store(bd_kir_builder *builder, const bd_kir_access *access, bd_kir_value value)
@@ -64,15 +63,14 @@ static bd_kir_builder *softmax_builder(void)
     bd_kir_begin_phase(builder, BD_KIR_EACH);
     bd_kir_value shifted = bd_kir_binary(builder, BD_KIR_SUB, load(builder, &in), top);
     bd_kir_value power = bd_kir_unary(builder, BD_KIR_EXP, shifted);
-    bd_kir_emit(builder, &(bd_kir_instr){.code = BD_KIR_SAVE,
-                                         .index = (uint16_t)slot,
-                                         .operands = {power}});
+    bd_kir_emit(builder,
+                &(bd_kir_instr){.code = BD_KIR_SAVE, .index = (uint16_t)slot, .operands = {power}});
     bd_kir_value sum = bd_kir_unary(builder, BD_KIR_REDUCE_SUM, power);
     bd_kir_begin_phase(builder, BD_KIR_ROW);
     bd_kir_value scale = bd_kir_unary(builder, BD_KIR_RECIP, sum);
     bd_kir_begin_phase(builder, BD_KIR_EACH);
-    bd_kir_value kept = bd_kir_emit(
-        builder, &(bd_kir_instr){.code = BD_KIR_RESTORE, .index = (uint16_t)slot});
+    bd_kir_value kept =
+        bd_kir_emit(builder, &(bd_kir_instr){.code = BD_KIR_RESTORE, .index = (uint16_t)slot});
     store(builder, &out, bd_kir_binary(builder, BD_KIR_MUL, kept, scale));
     return builder;
 }
@@ -102,8 +100,7 @@ static bd_kir_builder *linear_builder(burn_dtype b_dtype)
     bd_kir_begin_phase(builder, BD_KIR_OPERAND_B);
     bd_kir_unary(builder, BD_KIR_YIELD, load(builder, &b));
     bd_kir_begin_phase(builder, BD_KIR_EPILOGUE);
-    bd_kir_value acc = bd_kir_emit(builder, &(bd_kir_instr){.code = BD_KIR_ACC,
-                                                            .dtype = BURN_F32});
+    bd_kir_value acc = bd_kir_emit(builder, &(bd_kir_instr){.code = BD_KIR_ACC, .dtype = BURN_F32});
     bd_kir_value moved = bd_kir_binary(builder, BD_KIR_ADD, acc, load(builder, &bias));
     store(builder, &out, bd_kir_binary(builder, BD_KIR_MAX, moved, zero));
     return builder;

@@ -45,9 +45,8 @@ static void apply(bd_kir_code code, burn_dtype dtype, burn_dtype out_dtype, int6
         if (sources[i])
             values[i] = kir_load(builder, &access, -1);
     }
-    bd_kir_instr instr = {.code = (uint16_t)code,
-                          .dtype = (uint8_t)out_dtype,
-                          .operands = {values[0], values[1]}};
+    bd_kir_instr instr = {
+        .code = (uint16_t)code, .dtype = (uint8_t)out_dtype, .operands = {values[0], values[1]}};
     bd_kir_value value = bd_kir_emit(builder, &instr);
     bd_kir_access to = kir_access(bd_kir_add_buffer(builder, out_dtype, BD_KIR_WRITE));
     to.strides[0] = bd_kir_const(1);
@@ -112,8 +111,8 @@ START_TEST(floor_division_as_python)
     apply(BD_KIR_FLOORDIV, BURN_F64, BURN_F64, 12, a, b, out);
     for (int i = 0; i < 12; i++)
         if (i != 6)
-            ck_assert_msg(out[i] == quotient[i] || (isnan(out[i]) && isnan(quotient[i])),
-                          "%d: %g", i, out[i]);
+            ck_assert_msg(out[i] == quotient[i] || (isnan(out[i]) && isnan(quotient[i])), "%d: %g",
+                          i, out[i]);
     apply(BD_KIR_MOD, BURN_F64, BURN_F64, 12, a, b, out);
     for (int i = 0; i < 12; i++)
         if (i != 6)
@@ -139,7 +138,8 @@ START_TEST(integers_wrap)
 {
     const uint8_t a[] = {200, 255, 0, 7, 3}, b[] = {100, 1, 1, 8, 5};
     const uint8_t sums[] = {44, 0, 1, 15, 8}, less[] = {100, 254, 255, 255, 254};
-    const uint8_t powers[] = {0, 255, 0, 193, 243}; /* 3 ** 5 = 243; 7 ** 8 = 5764801 = 193 mod 256 */
+    const uint8_t powers[] = {0, 255, 0, 193,
+                              243}; /* 3 ** 5 = 243; 7 ** 8 = 5764801 = 193 mod 256 */
     uint8_t out[5];
     apply(BD_KIR_ADD, BURN_U8, BURN_U8, 5, a, b, out);
     ck_assert_mem_eq(out, sums, 5);
@@ -335,8 +335,8 @@ static bd_kir *product(burn_dtype dtype, bool batched)
 
 START_TEST(products)
 {
-    const int64_t sizes[][4] = {{1, 1, 1, 1}, {2, 3, 5, 7}, {3, 2, 300, 301}, {1, 4, 3, 0},
-                                {2, 0, 3, 4}, {0, 3, 3, 3}};
+    const int64_t sizes[][4] = {{1, 1, 1, 1}, {2, 3, 5, 7}, {3, 2, 300, 301},
+                                {1, 4, 3, 0}, {2, 0, 3, 4}, {0, 3, 3, 3}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int64_t batch = sizes[s][0], m = sizes[s][1], n = sizes[s][2], k = sizes[s][3];
         float *a = malloc((size_t)(batch * m * k) * 4 + 4), *b = malloc((size_t)(k * n) * 4 + 4);

@@ -157,8 +157,9 @@ bd_cache *bd_object_cache_open(const char *path, uint64_t bytes_max, const bd_ta
     const char *problem;
     int folder = open_folder(path, &problem);
     if (folder < 0) {
-        bd_log(BD_LOG_WARN, "cpu", "object cache %.200s: %s: %s; compiled code stays in memory only",
-               path, problem, strerror(errno));
+        bd_log(BD_LOG_WARN, "cpu",
+               "object cache %.200s: %s: %s; compiled code stays in memory only", path, problem,
+               strerror(errno));
         return NULL;
     }
     bd_cache *cache = bd_alloc_zeroed(sizeof *cache);
@@ -238,7 +239,8 @@ static uint8_t *checked_object(const bd_cache *cache, const uint8_t *bytes, size
     return object;
 }
 
-uint8_t *bd_object_cache_get(bd_cache *cache, const uint8_t *key, size_t key_bytes, size_t *out_size)
+uint8_t *bd_object_cache_get(bd_cache *cache, const uint8_t *key, size_t key_bytes,
+                             size_t *out_size)
 {
     char name[NAME_BYTES];
     name_of(cache, key, key_bytes, name);
@@ -320,8 +322,8 @@ static bool write_file(bd_cache *cache, const char *name, const void *bytes, siz
     return false;
 }
 
-void bd_object_cache_put(bd_cache *cache, const uint8_t *key, size_t key_bytes, const uint8_t *object,
-                  size_t size)
+void bd_object_cache_put(bd_cache *cache, const uint8_t *key, size_t key_bytes,
+                         const uint8_t *object, size_t size)
 {
     struct file_header header = {.magic = {'b', 'u', 'r', 'n', 'o', 'b', 'j', '1'},
                                  .build_bytes = cache->build_bytes,

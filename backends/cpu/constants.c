@@ -43,12 +43,11 @@ LLVMValueRef bd_constant_load(bd_module *module, LLVMBuilderRef builder, LLVMTyp
     if (at == constants->words.count)
         *bd_vec_push(&constants->words) = bits;
     LLVMValueRef index = LLVMConstInt(module->i64, at, 0);
-    LLVMValueRef place =
-        LLVMBuildGEP2(builder, module->i64, constants->placeholder, &index, 1, "");
+    LLVMValueRef place = LLVMBuildGEP2(builder, module->i64, constants->placeholder, &index, 1, "");
     LLVMValueRef value = LLVMBuildLoad2(builder, type, place, "");
-    LLVMSetMetadata(value, constants->invariant_kind,
-                    LLVMMetadataAsValue(module->context,
-                                        LLVMMDNodeInContext2(module->context, NULL, 0)));
+    LLVMSetMetadata(
+        value, constants->invariant_kind,
+        LLVMMetadataAsValue(module->context, LLVMMDNodeInContext2(module->context, NULL, 0)));
     return value;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Float constants of a module as one table in its object. Splat constants of 16 lanes make LLVM's
- * instruction selection slow, and a load with broadcast is as fast. Owned by its module; one thread. */
+ * instruction selection slow, and a load with broadcast is as fast. Owned by its module; one
+ * thread. */
 #pragma once
 
 #include "backends/cpu/jit.h"

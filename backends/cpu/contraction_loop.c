@@ -9,9 +9,9 @@
 typedef struct rewrite {
     const bd_kir *from;
     bd_kir *to;
-    int axes[BD_KIR_AXES_MAX];           /* old number to new */
-    bd_kir_value *values;                /* old value to new */
-    bd_kir_value acc;                    /* the new sum */
+    int axes[BD_KIR_AXES_MAX]; /* old number to new */
+    bd_kir_value *values;      /* old value to new */
+    bd_kir_value acc;          /* the new sum */
 } rewrite;
 
 static void move_strides(const rewrite *r, const bd_kir_int *from, bd_kir_int *to)
@@ -55,8 +55,8 @@ static bd_kir_value converted(rewrite *r, bd_kir_value value, uint8_t dtype)
 {
     if (r->to->instrs[value - 1].dtype == dtype)
         return value;
-    return append(r, (bd_kir_instr){.code = BD_KIR_CAST, .dtype = dtype, .operands = {value},
-                                    .guard = -1});
+    return append(
+        r, (bd_kir_instr){.code = BD_KIR_CAST, .dtype = dtype, .operands = {value}, .guard = -1});
 }
 
 /* Copies a phase; returns what its YIELD gave. */
@@ -130,8 +130,9 @@ bd_error *bd_contraction_as_loop(const bd_kir *program, bd_arena *arena, bd_kir 
     b = converted(&r, b, dtype);
     bd_kir_value product = append(
         &r, (bd_kir_instr){.code = BD_KIR_MUL, .dtype = dtype, .operands = {a, b}, .guard = -1});
-    r.acc = append(&r, (bd_kir_instr){.code = BD_KIR_REDUCE_SUM, .dtype = dtype,
-                                      .operands = {product}, .guard = -1});
+    r.acc = append(
+        &r, (bd_kir_instr){
+                .code = BD_KIR_REDUCE_SUM, .dtype = dtype, .operands = {product}, .guard = -1});
     end_phase(&r);
     begin_phase(&r, BD_KIR_ROW);
     copy_phases_of(&r, BD_KIR_EPILOGUE, &none);

@@ -212,8 +212,8 @@ static bd_error *make_object(bd_device *device, const bd_kir *program, burn_dtyp
 static bd_error *load_micro(bd_device *device, burn_dtype element, bd_loaded **out)
 {
     char key[32];
-    int key_bytes = snprintf(key, sizeof key, "micro %d %s", BD_GEMM_VERSION,
-                             burn_dtype_name(element));
+    int key_bytes =
+        snprintf(key, sizeof key, "micro %d %s", BD_GEMM_VERSION, burn_dtype_name(element));
     size_t size = 0;
     uint8_t *object = NULL;
     if (device->cache)
@@ -228,8 +228,10 @@ static bd_error *load_micro(bd_device *device, burn_dtype element, bd_loaded **o
         bd_error_free(err);
     }
     if (device->compile_never)
-        BD_FAIL(UNAVAILABLE, "compiling is off (compile=never) and the %s micro-kernels are not "
-                "cached", burn_dtype_name(element));
+        BD_FAIL(UNAVAILABLE,
+                "compiling is off (compile=never) and the %s micro-kernels are not "
+                "cached",
+                burn_dtype_name(element));
     BD_TRY(make_object(device, NULL, element, &object, &size));
     bd_error *err = bd_code_load(device->code, object, size, out);
     if (!err && device->cache)

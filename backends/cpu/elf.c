@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Loads the relocatable ELF objects that LLVM makes for us: allocated sections are laid out one
- * after another in the code arena, relocations within the object are applied, function symbols kept. */
+ * after another in the code arena, relocations within the object are applied, function symbols
+ * kept. */
 #include <elf.h>
 #include <string.h>
 
@@ -108,16 +109,15 @@ static bd_error *symbol_place(const struct image *image, const Elf64_Sym *symbol
 {
     size_t section = symbol->st_shndx;
     if (section == SHN_UNDEF || section >= image->section_count ||
-        image->places[section] == SIZE_MAX ||
-        symbol->st_value > image->sections[section].sh_size)
+        image->places[section] == SIZE_MAX || symbol->st_value > image->sections[section].sh_size)
         BD_FAIL(DEVICE, "the object needs symbol \"%.40s\", which it does not define",
                 symbol->st_name < image->string_bytes ? image->strings + symbol->st_name : "?");
     *out = image->places[section] + symbol->st_value;
     return NULL;
 }
 
-static bd_error *relocate_one(const struct image *image, const bd_code_block *block,
-                              size_t section, const Elf64_Rela *rela)
+static bd_error *relocate_one(const struct image *image, const bd_code_block *block, size_t section,
+                              const Elf64_Rela *rela)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
     uint64_t number = ELF64_R_SYM(rela->r_info), target = 0;

@@ -11,9 +11,10 @@
 static void add_attribute(bd_emit *emit, const char *name, const char *value)
 {
     LLVMContextRef context = emit->module->context;
-    LLVMAttributeRef attribute = LLVMCreateStringAttribute(
-        context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(emit->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(context, name, (unsigned)strlen(name),
+                                                           value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(emit->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            attribute);
 }
 
 static unsigned axes_of_strides(const bd_kir *program, const bd_kir_int *strides)
@@ -270,8 +271,8 @@ LLVMValueRef bd_part_offset(bd_emit *emit, LLVMValueRef base, LLVMTypeRef type, 
 
 LLVMValueRef bd_emit_call_field(bd_emit *emit, size_t offset, LLVMTypeRef type)
 {
-    LLVMValueRef place = bd_part_offset(emit, emit->call, emit->module->i8,
-                                        bd_emit_i64(emit, (int64_t)offset));
+    LLVMValueRef place =
+        bd_part_offset(emit, emit->call, emit->module->i8, bd_emit_i64(emit, (int64_t)offset));
     LLVMValueRef value = LLVMBuildLoad2(emit->builder, type, place, "");
     bd_part_mark_invariant(emit, value);
     return value;
@@ -289,8 +290,8 @@ LLVMValueRef bd_emit_int(bd_emit *emit, bd_kir_int integer)
 {
     if (integer.argument < 0)
         return bd_emit_i64(emit, integer.value);
-    LLVMValueRef place = bd_part_offset(emit, emit->ints, emit->module->i64,
-                                        bd_emit_i64(emit, integer.argument));
+    LLVMValueRef place =
+        bd_part_offset(emit, emit->ints, emit->module->i64, bd_emit_i64(emit, integer.argument));
     LLVMValueRef value = LLVMBuildLoad2(emit->builder, emit->module->i64, place, "");
     bd_part_mark_invariant(emit, value);
     return value;
@@ -298,8 +299,8 @@ LLVMValueRef bd_emit_int(bd_emit *emit, bd_kir_int integer)
 
 LLVMValueRef bd_emit_buffer(bd_emit *emit, int buffer)
 {
-    LLVMValueRef place = bd_part_offset(emit, emit->buffers, emit->module->pointer,
-                                        bd_emit_i64(emit, buffer));
+    LLVMValueRef place =
+        bd_part_offset(emit, emit->buffers, emit->module->pointer, bd_emit_i64(emit, buffer));
     LLVMValueRef base = LLVMBuildLoad2(emit->builder, emit->module->pointer, place, "");
     bd_part_mark_invariant(emit, base);
     return base;

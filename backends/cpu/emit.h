@@ -23,13 +23,13 @@ typedef struct bd_emit {
     LLVMBasicBlockRef entry;     /* allocas go here */
     LLVMValueRef begin, end;     /* the pass's items, i64 */
     unsigned lanes;
-    int vector_axis;             /* lanes walk this axis; -1: nothing varies */
+    int vector_axis; /* lanes walk this axis; -1: nothing varies */
     /* i64 scalar position of each axis; of lane 0 for the vector axis. */
     LLVMValueRef positions[BD_KIR_AXES_MAX];
-    LLVMValueRef mask;           /* <lanes x i1>: lanes that exist; NULL = all. Never with 1 lane. */
-    LLVMValueRef active;         /* i64 count of the lanes that exist; NULL with mask NULL */
-    LLVMValueRef acc;            /* what ACC reads: vector of the accumulation type (f32 for f16/bf16) */
-    LLVMValueRef yielded;        /* what the last YIELD gave: scalar if uniform, else a vector */
+    LLVMValueRef mask;    /* <lanes x i1>: lanes that exist; NULL = all. Never with 1 lane. */
+    LLVMValueRef active;  /* i64 count of the lanes that exist; NULL with mask NULL */
+    LLVMValueRef acc;     /* what ACC reads: vector of the accumulation type (f32 for f16/bf16) */
+    LLVMValueRef yielded; /* what the last YIELD gave: scalar if uniform, else a vector */
     bool yielded_varies;
     /* By value number (instruction number + 1). */
     LLVMValueRef *values;
@@ -42,7 +42,7 @@ typedef struct bd_emit {
         LLVMValueRef pointer;
         uint16_t missing; /* the axes to add */
     } *bases;
-    struct bd_emit_loop *loop;   /* of the LOOP family: reductions, slots; NULL else */
+    struct bd_emit_loop *loop; /* of the LOOP family: reductions, slots; NULL else */
     LLVMValueRef ints, buffers, scalars, math;
 } bd_emit;
 
@@ -60,25 +60,29 @@ void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes);
 void bd_emit_unhoist(bd_emit *emit);
 
 /* ---- pieces ---- */
-LLVMValueRef bd_emit_int(bd_emit *emit, bd_kir_int integer);              /* i64 */
-LLVMValueRef bd_emit_i64(const bd_emit *emit, int64_t value);             /* constant */
+LLVMValueRef bd_emit_int(bd_emit *emit, bd_kir_int integer);                     /* i64 */
+LLVMValueRef bd_emit_i64(const bd_emit *emit, int64_t value);                    /* constant */
 LLVMValueRef bd_emit_call_field(bd_emit *emit, size_t offset, LLVMTypeRef type); /* loads it */
-LLVMValueRef bd_emit_buffer(bd_emit *emit, int buffer);                   /* base pointer */
+LLVMValueRef bd_emit_buffer(bd_emit *emit, int buffer);                          /* base pointer */
 /* Pointer to the element of an access, lane 0. */
 LLVMValueRef bd_emit_address(bd_emit *emit, int access);
-LLVMValueRef bd_emit_splat(bd_emit *emit, LLVMValueRef scalar);           /* to `lanes` */
-LLVMValueRef bd_emit_vector(bd_emit *emit, bd_kir_value value);           /* a value, splat if uniform */
-LLVMValueRef bd_emit_iota(bd_emit *emit, LLVMTypeRef type);               /* <0, 1, 2 …> */
-LLVMTypeRef bd_emit_type(const bd_emit *emit, burn_dtype dtype);          /* of a scalar value (f16 → f32, bool → i1) */
-LLVMTypeRef bd_emit_storage(const bd_emit *emit, burn_dtype dtype);       /* in memory (f16, bf16 → i16, bool → i8) */
-LLVMTypeRef bd_emit_lanes_of(const bd_emit *emit, LLVMTypeRef scalar);    /* vector, or the scalar with 1 lane */
+LLVMValueRef bd_emit_splat(bd_emit *emit, LLVMValueRef scalar); /* to `lanes` */
+LLVMValueRef bd_emit_vector(bd_emit *emit, bd_kir_value value); /* a value, splat if uniform */
+LLVMValueRef bd_emit_iota(bd_emit *emit, LLVMTypeRef type);     /* <0, 1, 2 …> */
+LLVMTypeRef bd_emit_type(const bd_emit *emit,
+                         burn_dtype dtype); /* of a scalar value (f16 → f32, bool → i1) */
+LLVMTypeRef bd_emit_storage(const bd_emit *emit,
+                            burn_dtype dtype); /* in memory (f16, bf16 → i16, bool → i8) */
+LLVMTypeRef bd_emit_lanes_of(const bd_emit *emit,
+                             LLVMTypeRef scalar); /* vector, or the scalar with 1 lane */
 /* Memory form from and to value form, either scalars or vectors. */
 LLVMValueRef bd_emit_from_storage(bd_emit *emit, LLVMValueRef stored, burn_dtype dtype);
 LLVMValueRef bd_emit_to_storage(bd_emit *emit, LLVMValueRef value, burn_dtype dtype);
 /* For the tail of the vector axis: sets active and mask for `remaining` (i64 ≥ 1) elements. */
 void bd_emit_set_tail(bd_emit *emit, LLVMValueRef remaining);
 void bd_emit_clear_tail(bd_emit *emit);
-LLVMValueRef bd_emit_alloca(bd_emit *emit, LLVMTypeRef type, unsigned align); /* in the entry block */
+LLVMValueRef bd_emit_alloca(bd_emit *emit, LLVMTypeRef type,
+                            unsigned align); /* in the entry block */
 
 /* A counted loop: for (i = first; i < last; i += step), first < last not needed.
  *     bd_emit_loop_frame f; LLVMValueRef i = bd_emit_for(e, &f, first, last, step);

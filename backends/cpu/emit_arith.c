@@ -165,8 +165,8 @@ LLVMValueRef bd_part_unary(bd_emit *emit, int code, burn_dtype dtype, LLVMValueR
     case BD_KIR_ABS:
         if (!is_signed(dtype))
             return a;
-        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, a, zero, ""),
-                               LLVMBuildNeg(b, a, ""), a, "");
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, a, zero, ""), LLVMBuildNeg(b, a, ""),
+                               a, "");
     case BD_KIR_SIGN:
         return sign_of(emit, dtype, a);
     case BD_KIR_NOT:
@@ -229,8 +229,8 @@ static LLVMValueRef binary_float(bd_emit *emit, int code, burn_dtype dtype, LLVM
     case BD_KIR_FMOD:
         return bd_part_math_call(emit, BD_MATH_FMOD, x, y);
     case BD_KIR_NEXTAFTER:
-        return bd_part_math_call(
-            emit, dtype == BURN_F64 ? BD_MATH_NEXTAFTER : BD_MATH_NEXTAFTER32, x, y);
+        return bd_part_math_call(emit, dtype == BURN_F64 ? BD_MATH_NEXTAFTER : BD_MATH_NEXTAFTER32,
+                                 x, y);
     default:
         bd_abort(__FILE__, __LINE__, "a binary instruction of floats");
     }
@@ -276,14 +276,12 @@ static LLVMValueRef power(bd_emit *emit, burn_dtype dtype, LLVMValueRef x, LLVMV
     bool sign = is_signed(dtype);
     x = LLVMBuildIntCast2(b, x, wide, sign, "");
     LLVMValueRef exponent = LLVMBuildIntCast2(b, y, wide, sign, "");
-    LLVMValueRef result =
-        bd_part_math_call(emit, sign ? BD_MATH_IPOW : BD_MATH_UPOW, x, exponent);
+    LLVMValueRef result = bd_part_math_call(emit, sign ? BD_MATH_IPOW : BD_MATH_UPOW, x, exponent);
     return LLVMBuildIntCast2(b, result, LLVMTypeOf(y), sign, "");
 }
 
 /* A shift by the width or more gives 0, or the sign. */
-static LLVMValueRef shift(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef x,
-                          LLVMValueRef y)
+static LLVMValueRef shift(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef x, LLVMValueRef y)
 {
     LLVMBuilderRef b = emit->builder;
     int64_t width = (int64_t)burn_dtype_size(dtype) * 8;

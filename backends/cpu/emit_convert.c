@@ -57,9 +57,8 @@ bool bd_part_is_vector(LLVMValueRef value)
 
 LLVMTypeRef bd_part_like(LLVMValueRef like, LLVMTypeRef element)
 {
-    return bd_part_is_vector(like)
-               ? LLVMVectorType(element, LLVMGetVectorSize(LLVMTypeOf(like)))
-               : element;
+    return bd_part_is_vector(like) ? LLVMVectorType(element, LLVMGetVectorSize(LLVMTypeOf(like)))
+                                   : element;
 }
 
 LLVMValueRef bd_part_match(bd_emit *emit, LLVMValueRef value, LLVMValueRef like)
@@ -171,8 +170,7 @@ static LLVMValueRef f32_from_f16(bd_emit *emit, LLVMValueRef stored)
     LLVMValueRef special = LLVMBuildOr(b, moved, bd_part_integer(emit, wide, 0x7f800000), "");
     LLVMValueRef is_special =
         LLVMBuildICmp(b, LLVMIntUGE, size, bd_part_integer(emit, wide, 0x7c00), "");
-    LLVMValueRef bits =
-        LLVMBuildSelect(b, is_special, special, f32_to_bits(emit, value), "");
+    LLVMValueRef bits = LLVMBuildSelect(b, is_special, special, f32_to_bits(emit, value), "");
     sign = LLVMBuildShl(b, sign, bd_part_integer(emit, wide, 16), "");
     return bits_to_f32(emit, LLVMBuildOr(b, bits, sign, ""));
 }
@@ -187,21 +185,21 @@ static LLVMValueRef f16_from_f32(bd_emit *emit, LLVMValueRef value)
     }
     LLVMValueRef bits = f32_to_bits(emit, value);
     LLVMValueRef size = LLVMBuildAnd(b, bits, bd_part_integer(emit, bits, 0x7fffffff), "");
-    LLVMValueRef sign = LLVMBuildLShr(b, LLVMBuildXor(b, bits, size, ""),
-                                      bd_part_integer(emit, bits, 16), "");
+    LLVMValueRef sign =
+        LLVMBuildLShr(b, LLVMBuildXor(b, bits, size, ""), bd_part_integer(emit, bits, 16), "");
     /* Normal results: round to even at bit 13, then move the bias from 127 to 15. */
     LLVMValueRef thirteen = bd_part_integer(emit, bits, 13);
-    LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, size, thirteen, ""),
-                                    bd_part_integer(emit, bits, 1), "");
+    LLVMValueRef odd =
+        LLVMBuildAnd(b, LLVMBuildLShr(b, size, thirteen, ""), bd_part_integer(emit, bits, 1), "");
     LLVMValueRef up = LLVMBuildAdd(b, size, bd_part_integer(emit, bits, 0xfff), "");
     up = LLVMBuildAdd(b, up, odd, "");
     LLVMValueRef normal = LLVMBuildLShr(
         b, LLVMBuildSub(b, up, bd_part_integer(emit, bits, 112 << 23), ""), thirteen, "");
     /* Subnormal results: adding 0.5 lets the float unit round at 2^-24. */
-    LLVMValueRef shifted = LLVMBuildFAdd(b, bits_to_f32(emit, size),
-                                         bd_part_float(emit, value, 0.5), "");
-    LLVMValueRef subnormal = LLVMBuildSub(b, f32_to_bits(emit, shifted),
-                                          bd_part_integer(emit, bits, 0x3f000000), "");
+    LLVMValueRef shifted =
+        LLVMBuildFAdd(b, bits_to_f32(emit, size), bd_part_float(emit, value, 0.5), "");
+    LLVMValueRef subnormal =
+        LLVMBuildSub(b, f32_to_bits(emit, shifted), bd_part_integer(emit, bits, 0x3f000000), "");
     LLVMValueRef is_small =
         LLVMBuildICmp(b, LLVMIntULT, size, bd_part_integer(emit, bits, 113 << 23), "");
     LLVMValueRef is_large =
@@ -220,8 +218,8 @@ LLVMValueRef bd_emit_from_storage(bd_emit *emit, LLVMValueRef stored, burn_dtype
     if (dtype == BURN_BF16)
         return f32_from_bf16(emit, stored);
     if (dtype == BURN_BOOL)
-        return LLVMBuildICmp(emit->builder, LLVMIntNE, stored,
-                             LLVMConstNull(LLVMTypeOf(stored)), "");
+        return LLVMBuildICmp(emit->builder, LLVMIntNE, stored, LLVMConstNull(LLVMTypeOf(stored)),
+                             "");
     return stored;
 }
 
@@ -279,8 +277,8 @@ LLVMValueRef bd_part_cast(bd_emit *emit, LLVMValueRef value, burn_dtype from, bu
         return LLVMBuildICmp(b, LLVMIntNE, value, LLVMConstNull(LLVMTypeOf(value)), "");
     if (!burn_dtype_is_float(to))
         return LLVMBuildIntCast2(b, value, type, is_signed, "");
-    LLVMValueRef result = is_signed ? LLVMBuildSIToFP(b, value, type, "")
-                                    : LLVMBuildUIToFP(b, value, type, "");
+    LLVMValueRef result =
+        is_signed ? LLVMBuildSIToFP(b, value, type, "") : LLVMBuildUIToFP(b, value, type, "");
     if (to == BURN_F16 || to == BURN_BF16)
         result = bd_emit_from_storage(emit, bd_emit_to_storage(emit, result, to), to);
     return result;

@@ -15,8 +15,8 @@ static LLVMValueRef constant(bd_emit *emit, const bd_kir_instr *instr)
 {
     LLVMTypeRef type = bd_emit_type(emit, (burn_dtype)instr->dtype);
     if (!burn_dtype_is_float((burn_dtype)instr->dtype))
-        return LLVMConstInt(type, instr->dtype == BURN_BOOL ? instr->i != 0
-                                                            : (unsigned long long)instr->i, 1);
+        return LLVMConstInt(
+            type, instr->dtype == BURN_BOOL ? instr->i != 0 : (unsigned long long)instr->i, 1);
     return bd_part_float(emit, LLVMGetPoison(type), instr->f);
 }
 

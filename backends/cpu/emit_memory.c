@@ -41,7 +41,8 @@ LLVMValueRef bd_part_guard(bd_emit *emit, int number)
 {
     const bd_kir_guard *guard = &emit->program->guards[number];
     LLVMBuilderRef b = emit->builder;
-    LLVMValueRef place = bd_emit_int(emit, guard->offset), extent = bd_emit_int(emit, guard->extent);
+    LLVMValueRef place = bd_emit_int(emit, guard->offset),
+                 extent = bd_emit_int(emit, guard->extent);
     for (int axis = 0; axis < emit->program->axis_count; axis++)
         place = bd_part_add_scaled(emit, place, guard->strides[axis], emit->positions[axis]);
     bd_kir_int stride = bd_kir_const(0);
@@ -70,8 +71,7 @@ LLVMValueRef bd_part_load_lanes(bd_emit *emit, LLVMValueRef place, burn_dtype dt
                                     LLVMConstNull(type)};
         LLVMTypeRef overloads[] = {type, emit->module->pointer};
         unsigned id = LLVMLookupIntrinsicID("llvm.masked.load", 16);
-        LLVMValueRef function =
-            LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
+        LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
         LLVMTypeRef shape = LLVMIntrinsicGetType(emit->module->context, id, overloads, 2);
         stored = LLVMBuildCall2(emit->builder, shape, function, arguments, 4, "");
     } else {
@@ -134,12 +134,12 @@ static LLVMValueRef lane_offsets(bd_emit *emit, bd_kir_int stride, LLVMValueRef 
 
 static LLVMValueRef element(bd_emit *emit, LLVMValueRef vector, unsigned lane)
 {
-    return LLVMBuildExtractElement(emit->builder, vector,
-                                   LLVMConstInt(emit->module->i32, lane, 0), "");
+    return LLVMBuildExtractElement(emit->builder, vector, LLVMConstInt(emit->module->i32, lane, 0),
+                                   "");
 }
 
-static LLVMValueRef gather(bd_emit *emit, LLVMValueRef base, LLVMValueRef offsets,
-                           burn_dtype dtype, LLVMValueRef wanted)
+static LLVMValueRef gather(bd_emit *emit, LLVMValueRef base, LLVMValueRef offsets, burn_dtype dtype,
+                           LLVMValueRef wanted)
 {
     LLVMBuilderRef b = emit->builder;
     LLVMTypeRef scalar = bd_emit_storage(emit, dtype), type = bd_emit_lanes_of(emit, scalar);
@@ -157,8 +157,7 @@ static LLVMValueRef gather(bd_emit *emit, LLVMValueRef base, LLVMValueRef offset
                                     LLVMGetPoison(type)};
         LLVMTypeRef overloads[] = {type, LLVMTypeOf(places)};
         unsigned id = LLVMLookupIntrinsicID("llvm.masked.gather", 18);
-        LLVMValueRef function =
-            LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
+        LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
         LLVMTypeRef shape = LLVMIntrinsicGetType(emit->module->context, id, overloads, 2);
         stored = LLVMBuildCall2(b, shape, function, arguments, 4, "");
     } else {
@@ -175,8 +174,7 @@ static LLVMValueRef gather(bd_emit *emit, LLVMValueRef base, LLVMValueRef offset
 
 static LLVMValueRef load_scalar(bd_emit *emit, LLVMValueRef place, burn_dtype dtype)
 {
-    LLVMValueRef stored =
-        LLVMBuildLoad2(emit->builder, bd_emit_storage(emit, dtype), place, "");
+    LLVMValueRef stored = LLVMBuildLoad2(emit->builder, bd_emit_storage(emit, dtype), place, "");
     LLVMSetAlignment(stored, (unsigned)burn_dtype_size(dtype));
     return bd_emit_from_storage(emit, stored, dtype);
 }
@@ -283,15 +281,14 @@ static void store_in_order(bd_emit *emit, LLVMValueRef base, LLVMValueRef offset
                                     bd_emit_i64(emit, emit->lanes), bd_emit_i64(emit, 1));
     if (flags) {
         LLVMValueRef flag = LLVMBuildLoad2(b, i8, bd_part_offset(emit, flags, i8, lane), "");
-        bd_emit_if(emit, &branch,
-                   LLVMBuildICmp(b, LLVMIntNE, flag, LLVMConstInt(i8, 0, 0), ""));
+        bd_emit_if(emit, &branch, LLVMBuildICmp(b, LLVMIntNE, flag, LLVMConstInt(i8, 0, 0), ""));
     }
-    LLVMValueRef one = LLVMBuildLoad2(b, element_type,
-                                      bd_part_offset(emit, values, element_type, lane), "");
+    LLVMValueRef one =
+        LLVMBuildLoad2(b, element_type, bd_part_offset(emit, values, element_type, lane), "");
     if (is_bit)
         one = LLVMBuildTrunc(b, one, emit->module->i1, "");
-    LLVMValueRef offset = LLVMBuildLoad2(
-        b, emit->module->i64, bd_part_offset(emit, places, emit->module->i64, lane), "");
+    LLVMValueRef offset = LLVMBuildLoad2(b, emit->module->i64,
+                                         bd_part_offset(emit, places, emit->module->i64, lane), "");
     LLVMValueRef place = bd_part_offset(emit, base, bd_emit_storage(emit, dtype), offset);
     unsigned lanes = emit->lanes;
     emit->lanes = 1;
@@ -310,8 +307,8 @@ static void scatter(bd_emit *emit, LLVMValueRef base, LLVMValueRef offsets, LLVM
     LLVMValueRef places = bd_part_offset(emit, base, scalar, offsets);
     if (!wanted)
         wanted = LLVMConstAllOnes(LLVMVectorType(emit->module->i1, emit->lanes));
-    LLVMValueRef arguments[] = {
-        stored, places, LLVMConstInt(emit->module->i32, burn_dtype_size(dtype), 0), wanted};
+    LLVMValueRef arguments[] = {stored, places,
+                                LLVMConstInt(emit->module->i32, burn_dtype_size(dtype), 0), wanted};
     LLVMTypeRef overloads[] = {LLVMTypeOf(stored), LLVMTypeOf(places)};
     unsigned id = LLVMLookupIntrinsicID("llvm.masked.scatter", 19);
     LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
@@ -358,8 +355,8 @@ static void store(bd_emit *emit, const bd_kir_instr *instr, int mode)
         wanted = bd_emit_splat(emit, wanted);
     if (!moved && bd_kir_int_is(stride, 1)) {
         if (mode != BD_KIR_SET)
-            value = combine(emit, mode, dtype, bd_part_load_lanes(emit, place, dtype, wanted),
-                            value);
+            value =
+                combine(emit, mode, dtype, bd_part_load_lanes(emit, place, dtype, wanted), value);
         bd_part_store_lanes(emit, place, value, dtype, wanted);
         return;
     }
@@ -389,8 +386,7 @@ static void report(bd_emit *emit, const bd_kir_instr *instr, LLVMValueRef positi
     bd_module *module = emit->module;
     LLVMTypeRef parameters[] = {module->pointer, module->i32, module->i64, module->i64};
     LLVMTypeRef type = LLVMFunctionType(module->none, parameters, 4, 0);
-    LLVMValueRef function =
-        bd_emit_call_field(emit, offsetof(bd_call, report), module->pointer);
+    LLVMValueRef function = bd_emit_call_field(emit, offsetof(bd_call, report), module->pointer);
     LLVMValueRef arguments[] = {emit->call, LLVMConstInt(module->i32, instr->index, 0), position,
                                 extent};
     LLVMBuildCall2(emit->builder, type, function, arguments, 4, "");

@@ -10,8 +10,7 @@ static LLVMValueRef low_word(bd_emit *emit, LLVMValueRef wide)
 
 static LLVMValueRef high_word(bd_emit *emit, LLVMValueRef wide)
 {
-    LLVMValueRef moved =
-        LLVMBuildLShr(emit->builder, wide, bd_part_integer(emit, wide, 32), "");
+    LLVMValueRef moved = LLVMBuildLShr(emit->builder, wide, bd_part_integer(emit, wide, 32), "");
     return low_word(emit, moved);
 }
 
@@ -36,8 +35,8 @@ static void rounds(bd_emit *emit, LLVMValueRef words[4], LLVMValueRef keys[2])
         words[2] = LLVMBuildXor(b, c, keys[1], "");
         words[3] = low_word(emit, first);
         for (int i = 0; i < 2; i++)
-            keys[i] = LLVMBuildAdd(b, keys[i],
-                                   bd_part_integer(emit, keys[i], (int64_t)steps[i]), "");
+            keys[i] =
+                LLVMBuildAdd(b, keys[i], bd_part_integer(emit, keys[i], (int64_t)steps[i]), "");
     }
 }
 

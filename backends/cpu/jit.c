@@ -15,7 +15,8 @@ struct bd_compiler {
     const bd_target *target;
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
-    LLVMContextRef context; /* renewed now and then: types and constants of a context are never freed */
+    LLVMContextRef
+        context; /* renewed now and then: types and constants of a context are never freed */
     unsigned module_count;
 };
 
@@ -34,9 +35,17 @@ static const char TRIPLE[] = "x86_64-unknown-linux-gnu";
 static void initialise_llvm(void)
 {
     static const char *const arguments[] = {
-        "burn", "-disable-lsr", "-disable-early-ifcvt", "-disable-early-taildup",
-        "-disable-tail-duplicate", "-disable-branch-fold", "-disable-post-ra", "-disable-ssc",
-        "-disable-mergeicmps", "-disable-constant-hoisting", "-enable-shrink-wrap=false",
+        "burn",
+        "-disable-lsr",
+        "-disable-early-ifcvt",
+        "-disable-early-taildup",
+        "-disable-tail-duplicate",
+        "-disable-branch-fold",
+        "-disable-post-ra",
+        "-disable-ssc",
+        "-disable-mergeicmps",
+        "-disable-constant-hoisting",
+        "-enable-shrink-wrap=false",
     };
     LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, NULL);
     LLVMInitializeX86TargetInfo();

@@ -23,7 +23,8 @@ typedef struct bd_target {
     bool fma, f16c, sse41;
 } bd_target;
 
-/* name: "generic", "avx2", "avx512" or NULL for the host's best. UNSUPPORTED if the host lacks it. */
+/* name: "generic", "avx2", "avx512" or NULL for the host's best. UNSUPPORTED if the host lacks it.
+ */
 bd_error *bd_target_init(bd_target *target, const char *name) BD_MUST_USE;
 
 typedef struct bd_compiler bd_compiler;
@@ -41,8 +42,10 @@ typedef struct bd_module {
 } bd_module;
 
 bd_module *bd_module_create(bd_compiler *compiler);
-/* Verifies, generates code and frees the module. out_bytes: heap, freed by the caller with bd_free. */
-bd_error *bd_module_finish(bd_module *own_module, uint8_t **out_bytes, size_t *out_size) BD_MUST_USE;
+/* Verifies, generates code and frees the module. out_bytes: heap, freed by the caller with bd_free.
+ */
+bd_error *bd_module_finish(bd_module *own_module, uint8_t **out_bytes,
+                           size_t *out_size) BD_MUST_USE;
 void bd_module_destroy(bd_module *module);
 char *bd_module_print(bd_module *module); /* IR text; freed with LLVMDisposeMessage */
 
@@ -54,8 +57,8 @@ uint64_t bd_code_arena_bytes(bd_code_arena *arena); /* resident code; thread: an
 
 typedef struct bd_loaded bd_loaded;
 /* Loads an x86-64 ELF object made by bd_module_finish. DEVICE if it is not one that we can load. */
-bd_error *bd_code_load(bd_code_arena *arena, const uint8_t *bytes, size_t size, bd_loaded **out)
-    BD_MUST_USE;
+bd_error *bd_code_load(bd_code_arena *arena, const uint8_t *bytes, size_t size,
+                       bd_loaded **out) BD_MUST_USE;
 void bd_code_free(bd_loaded *code);
 /* The address of a function of the object; NULL if there is none of that name. */
 void *bd_code_symbol(const bd_loaded *code, const char *name);

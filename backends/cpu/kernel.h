@@ -24,11 +24,11 @@ typedef struct bd_call {
     const int64_t *ints;
     void *const *buffers;
     const bd_scalar *scalars;
-    char *worker_scratch;         /* this worker's own, 64-byte aligned */
-    char *shared_scratch;         /* of this block, seen by all passes and workers */
-    const bd_math_call *math;     /* by bd_math_function */
-    bd_fault_call report;         /* records an index that is out of range */
-    int64_t nontemporal;          /* not 0: stores may bypass the cache */
+    char *worker_scratch;           /* this worker's own, 64-byte aligned */
+    char *shared_scratch;           /* of this block, seen by all passes and workers */
+    const bd_math_call *math;       /* by bd_math_function */
+    bd_fault_call report;           /* records an index that is out of range */
+    int64_t nontemporal;            /* not 0: stores may bypass the cache */
     int64_t params[BD_PASS_PARAMS]; /* of the pass: tile sizes and the like */
     /* Below: not read by generated code. */
     bd_fault *fault;

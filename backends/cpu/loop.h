@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The LOOP family: emission of its passes, and the kernel over loaded code.
- * The GEMM (gemm.h) offers the same pair for CONTRACTION:
- *     bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program);
- *     bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_loaded *code, bd_kernel **out);
- * emit writes functions into the module, without knowing sizes; create wraps the loaded object (fresh
- * or from the disk cache) into a kernel whose plan() returns passes. Thread: any. */
+ * emit writes functions into the module, without knowing sizes; create wraps the loaded object,
+ * fresh or from the disk cache, into a kernel whose plan gives passes. Thread: any. */
 #pragma once
 
 #include "backends/cpu/jit.h"

@@ -272,8 +272,8 @@ static void map_item(walk *w)
     }
     LLVMValueRef tile = param(emit, BD_LOOP_TILE);
     LLVMValueRef first = LLVMBuildMul(emit->builder, w->tile, tile, "");
-    LLVMValueRef last = smaller(emit, LLVMBuildAdd(emit->builder, first, tile, ""),
-                                w->loop.extents[axis]);
+    LLVMValueRef last =
+        smaller(emit, LLVMBuildAdd(emit->builder, first, tile, ""), w->loop.extents[axis]);
     emit->positions[axis] = first;
     bd_emit_lanes(emit, axis, w->shape->lanes);
     bd_emit_hoist(emit, &phase, 1u << axis);

@@ -9,7 +9,7 @@
  * a block, `total` in memory over all blocks; so long sums stay accurate. */
 typedef struct bd_reduction {
     int instr, code, parts;
-    burn_dtype dtype;             /* of the operand */
+    burn_dtype dtype; /* of the operand */
     LLVMValueRef now[2];
     LLVMValueRef total[2];        /* allocas of `lanes` elements */
     LLVMValueRef scalar_total[2]; /* for tails of one lane; NULL where tails are masked */
@@ -20,9 +20,9 @@ typedef struct bd_emit_loop {
     bd_reduction reductions[BD_LOOP_REDUCTIONS_MAX];
     int reduction_count;
     LLVMValueRef extents[BD_KIR_AXES_MAX];
-    LLVMValueRef slot_base;                    /* of the row at hand */
-    LLVMValueRef slot_offsets[BD_KIR_SLOTS_MAX];            /* bytes */
-    LLVMValueRef slot_bytes;                   /* of one row, all slots */
+    LLVMValueRef slot_base;                      /* of the row at hand */
+    LLVMValueRef slot_offsets[BD_KIR_SLOTS_MAX]; /* bytes */
+    LLVMValueRef slot_bytes;                     /* of one row, all slots */
 } bd_emit_loop;
 
 /* Row-major position over the SERIAL axes, of lane 0. */

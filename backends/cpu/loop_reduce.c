@@ -114,17 +114,17 @@ void bd_part_reduce(bd_emit *emit, int instr)
     if (reduction->parts == 2) {
         item[1] = bd_emit_splat(emit, bd_loop_linear(emit));
         if (emit->loop->shape->form == BD_LOOP_ROW)
-            item[1] = LLVMBuildAdd(emit->builder, item[1],
-                                   bd_emit_iota(emit, emit->module->i64), "");
+            item[1] =
+                LLVMBuildAdd(emit->builder, item[1], bd_emit_iota(emit, emit->module->i64), "");
     }
     for (int i = 0; i < reduction->parts; i++)
         next[i] = reduction->now[i];
     combine(emit, reduction, next, item);
     bool masked = emit->mask && emit->loop->shape->form == BD_LOOP_ROW;
     for (int i = 0; i < reduction->parts; i++)
-        reduction->now[i] = masked ? LLVMBuildSelect(emit->builder, emit->mask, next[i],
-                                                     reduction->now[i], "")
-                                   : next[i];
+        reduction->now[i] =
+            masked ? LLVMBuildSelect(emit->builder, emit->mask, next[i], reduction->now[i], "")
+                   : next[i];
 }
 
 static LLVMTypeRef part_type(const bd_emit *emit, const bd_reduction *reduction, int part)
@@ -140,8 +140,7 @@ static LLVMValueRef part_identity(bd_emit *emit, const bd_reduction *reduction, 
 static void set_total(bd_emit *emit, const bd_reduction *reduction, int part, LLVMValueRef place,
                       LLVMValueRef value)
 {
-    LLVMBuildStore(emit->builder,
-                   part ? value : to_held(emit, value, reduction->dtype), place);
+    LLVMBuildStore(emit->builder, part ? value : to_held(emit, value, reduction->dtype), place);
 }
 
 static LLVMValueRef get_total(bd_emit *emit, const bd_reduction *reduction, int part,
@@ -164,8 +163,8 @@ void bd_loop_reductions_begin(bd_emit *emit, int phase)
         int instr = shape->reductions[i];
         const bd_kir_instr *it = &emit->program->instrs[instr];
         bd_reduction *reduction = &loop->reductions[loop->reduction_count++];
-        *reduction = (bd_reduction){.instr = instr, .code = it->code,
-                                    .parts = bd_loop_reduction_parts(it->code)};
+        *reduction = (bd_reduction){
+            .instr = instr, .code = it->code, .parts = bd_loop_reduction_parts(it->code)};
         reduction->dtype = (burn_dtype)emit->program->instrs[it->operands[0] - 1].dtype;
         for (int part = 0; part < reduction->parts; part++) {
             LLVMTypeRef type = part_type(emit, reduction, part);
@@ -185,8 +184,7 @@ void bd_loop_reductions_clear(bd_emit *emit)
     for (int i = 0; i < emit->loop->reduction_count; i++) {
         bd_reduction *reduction = &emit->loop->reductions[i];
         for (int part = 0; part < reduction->parts; part++)
-            reduction->now[part] =
-                bd_emit_splat(emit, part_identity(emit, reduction, part));
+            reduction->now[part] = bd_emit_splat(emit, part_identity(emit, reduction, part));
     }
 }
 
@@ -251,8 +249,8 @@ static void folded(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef va
     for (unsigned i = 0; i < unroll; i++)
         for (int part = 0; part < reduction->parts; part++) {
             LLVMTypeRef type = bd_emit_lanes_of(emit, part_type(emit, reduction, part));
-            LLVMValueRef place = bd_part_offset(emit, reduction->total[part], type,
-                                                bd_emit_i64(emit, (int64_t)i));
+            LLVMValueRef place =
+                bd_part_offset(emit, reduction->total[part], type, bd_emit_i64(emit, (int64_t)i));
             pieces[i][part] = get_total(emit, reduction, part, place);
         }
     for (unsigned half = unroll / 2; half >= 1; half /= 2)
@@ -414,8 +412,8 @@ void bd_loop_partials_combine(bd_emit *emit, int phase, LLVMValueRef first, LLVM
 
 static LLVMValueRef final_row(bd_emit *emit, LLVMValueRef item)
 {
-    LLVMValueRef rows = LLVMBuildMul(emit->builder, param(emit, BD_LOOP_ITEMS),
-                                     param(emit, BD_LOOP_CHUNKS), "");
+    LLVMValueRef rows =
+        LLVMBuildMul(emit->builder, param(emit, BD_LOOP_ITEMS), param(emit, BD_LOOP_CHUNKS), "");
     return LLVMBuildAdd(emit->builder, rows, item, "");
 }
 
@@ -470,8 +468,8 @@ void bd_loop_slots_begin(bd_emit *emit)
 static LLVMValueRef slot_place(bd_emit *emit, const bd_kir_instr *instr, LLVMTypeRef type)
 {
     bd_emit_loop *loop = emit->loop;
-    LLVMValueRef base = bd_part_offset(emit, loop->slot_base, emit->module->i8,
-                                       loop->slot_offsets[instr->index]);
+    LLVMValueRef base =
+        bd_part_offset(emit, loop->slot_base, emit->module->i8, loop->slot_offsets[instr->index]);
     LLVMValueRef linear = bd_loop_linear(emit);
     if (loop->shape->form == BD_LOOP_COLUMN)
         linear = LLVMBuildMul(emit->builder, linear, bd_emit_i64(emit, emit->lanes), "");

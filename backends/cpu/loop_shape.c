@@ -167,8 +167,10 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
     shape->element_ns = (0.25 * weight / (double)lanes) * (is_f64_program(program) ? 1 : 1);
     for (int i = 0; i < program->instr_count; i++)
         if (bd_part_has_access(program->instrs[i].code))
-            shape->element_ns += 0.04 * (double)burn_dtype_size(
-                program->buffers[program->accesses[program->instrs[i].index].buffer].dtype);
+            shape->element_ns +=
+                0.04 *
+                (double)burn_dtype_size(
+                    program->buffers[program->accesses[program->instrs[i].index].buffer].dtype);
 }
 
 bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_loop_shape *out)

@@ -23,33 +23,34 @@ enum {
 
 /* Which bd_call.params hold what. */
 enum {
-    BD_LOOP_TILE = 0,   /* elements of the vector axis an item of a map covers */
-    BD_LOOP_TILES,      /* tiles along the vector axis */
-    BD_LOOP_SERIAL,     /* positions of the outermost SERIAL axis in a chunk */
+    BD_LOOP_TILE = 0, /* elements of the vector axis an item of a map covers */
+    BD_LOOP_TILES,    /* tiles along the vector axis */
+    BD_LOOP_SERIAL,   /* positions of the outermost SERIAL axis in a chunk */
     BD_LOOP_CHUNKS,
-    BD_LOOP_ITEMS,      /* items without chunks */
-    BD_LOOP_PARTIALS,   /* byte offset of partials and finals in the shared scratch */
+    BD_LOOP_ITEMS,    /* items without chunks */
+    BD_LOOP_PARTIALS, /* byte offset of partials and finals in the shared scratch */
 };
 
 typedef struct bd_loop_shape {
     bd_loop_form form;
-    int vector_axis;    /* -1: none */
+    int vector_axis; /* -1: none */
     unsigned lanes, unroll;
-    bool single;        /* one masked loop instead of a full one and a masked tail */
+    bool single; /* one masked loop instead of a full one and a masked tail */
     bool may_split;
-    bool split_slots;   /* the split needs slots in shared scratch */
+    bool split_slots;                          /* the split needs slots in shared scratch */
     int outer[BD_KIR_AXES_MAX], outer_count;   /* axes that items walk, but for the vector axis */
     int serial[BD_KIR_AXES_MAX], serial_count; /* outermost first */
     int each[BD_KIR_PHASES_MAX], each_count;   /* numbers of the EACH phases */
-    int tile;           /* elements, MAP */
-    double element_ns;  /* estimated time of one element on one core */
+    int tile;                                  /* elements, MAP */
+    double element_ns;                         /* estimated time of one element on one core */
     /* Reductions by EACH phase: instruction numbers, in order. */
-    int reductions[BD_LOOP_REDUCTIONS_MAX], reduction_phase[BD_LOOP_REDUCTIONS_MAX], reduction_count;
+    int reductions[BD_LOOP_REDUCTIONS_MAX], reduction_phase[BD_LOOP_REDUCTIONS_MAX],
+        reduction_count;
 } bd_loop_shape;
 
 /* UNSUPPORTED if the program has more reductions than fit. */
-bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_loop_shape *out)
-    BD_MUST_USE;
+bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program,
+                           bd_loop_shape *out) BD_MUST_USE;
 /* Bytes of a value in slots and partials: f16 and bf16 as f32. */
 size_t bd_loop_value_bytes(burn_dtype dtype);
 /* Number of i64 or dtype words that a reduction's partial has: 2 for ARGMAX and ARGMIN. */

@@ -52,10 +52,10 @@ static double digamma(double x)
         return x;
     double z = 1 / (x * x);
     double series =
-        z * (1.0 / 12 -
-             z * (1.0 / 120 -
-                  z * (1.0 / 252 -
-                       z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+        z *
+        (1.0 / 12 -
+         z * (1.0 / 120 -
+              z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
     return result + log(x) - 0.5 / x - series;
 }
 

@@ -50,8 +50,8 @@ static value reduced(bd_emit *e, value x, value *out_k)
 /* e^x * 2^bias */
 static value exp_biased(bd_emit *e, value x, int bias)
 {
-    static const double q[] = {0.5, 0.166666672, 0.041666355, 0.00833327416, 0.00139410642,
-                               0.00019913631};
+    static const double q[] = {0.5,           0.166666672,   0.041666355,
+                               0.00833327416, 0.00139410642, 0.00019913631};
     value k;
     x = clamped(e, x, -105, 89.5);
     value r = reduced(e, x, &k);
@@ -70,7 +70,7 @@ value bd_math_exp(bd_emit *e, value x)
 
 value bd_math_exp2(bd_emit *e, value x)
 {
-    static const double q[] = {0.693147182, 0.240226507, 0.0555041097, 0.00961803645,
+    static const double q[] = {0.693147182,  0.240226507,    0.0555041097,  0.00961803645,
                                0.0013333431, 0.000154671099, 1.53149467e-05};
     value k;
     x = clamped(e, x, -152, 130);
@@ -82,8 +82,8 @@ value bd_math_exp2(bd_emit *e, value x)
 /* (e^x - 1) for x in [-20, 88.8]; half of it is scaled, as 2^128 is none. */
 static value expm1_core(bd_emit *e, value x)
 {
-    static const double q[] = {0.5, 0.166666672, 0.041666355, 0.00833327416, 0.00139410642,
-                               0.00019913631};
+    static const double q[] = {0.5,           0.166666672,   0.041666355,
+                               0.00833327416, 0.00139410642, 0.00019913631};
     value k;
     value r = reduced(e, x, &k);
     value p = fma3(e, mul(e, r, r), POLYNOMIAL(e, r, q), r);
@@ -173,8 +173,8 @@ static value log2_f64(bd_emit *e, value x)
 
 static value exp2_f64(bd_emit *e, value t)
 {
-    static const double p[] = {0.99999999995954969,   0.69314718053502899,  0.24022651213585122,
-                               0.055504109761006962,  0.0096180256040412464, 0.0013333422652061736,
+    static const double p[] = {0.99999999995954969,    0.69314718053502899,   0.24022651213585122,
+                               0.055504109761006962,   0.0096180256040412464, 0.0013333422652061736,
                                0.00015469731691709481, 1.5316460201143161e-05};
     LLVMBuilderRef b = e->builder;
     value magic = number(e, t, 6755399441055744.0), moved = add(e, t, magic);
@@ -220,8 +220,8 @@ value bd_math_pow(bd_emit *e, value x, value y)
     value result = LLVMBuildFPTrunc(b, exp2_f64(e, t), LLVMTypeOf(x), "");
     /* NaN goes past the bit tricks of log2. */
     result = pick(e, is(e, LLVMRealUNO, x, x), x, result);
-    value negative = LLVMBuildICmp(b, LLVMIntSLT, bits_of(e, x),
-                                   LLVMConstNull(LLVMTypeOf(bits_of(e, x))), "");
+    value negative =
+        LLVMBuildICmp(b, LLVMIntSLT, bits_of(e, x), LLVMConstNull(LLVMTypeOf(bits_of(e, x))), "");
     value flips = LLVMBuildAnd(b, negative, odd, "");
     result = pick(e, flips, LLVMBuildFNeg(b, result, ""), result);
     value below = LLVMBuildAnd(b, is(e, LLVMRealOLT, x, zero), is(e, LLVMRealOLT, a, infinity), "");

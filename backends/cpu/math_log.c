@@ -67,7 +67,8 @@ value bd_math_log(bd_emit *e, value x)
 value bd_math_log2(bd_emit *e, value x)
 {
     split s = split_any(e, x);
-    value high = number(e, x, 1.44269502162933349609), low = number(e, x, 1.92596299112661746887e-8);
+    value high = number(e, x, 1.44269502162933349609),
+          low = number(e, x, 1.92596299112661746887e-8);
     value sum = fma3(e, tail_of(e, s.f), high, mul(e, s.f, low));
     sum = fma3(e, s.f, high, sum);
     return special(e, x, add(e, s.k, sum));

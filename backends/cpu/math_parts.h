@@ -72,7 +72,8 @@ static inline value polynomial(bd_emit *e, value x, const double *c, int count)
         sum = fma3(e, sum, x, number(e, x, c[i]));
     return sum;
 }
-#define POLYNOMIAL(e, x, table) polynomial((e), (x), (table), (int)(sizeof(table) / sizeof *(table)))
+#define POLYNOMIAL(e, x, table)                                                                    \
+    polynomial((e), (x), (table), (int)(sizeof(table) / sizeof *(table)))
 
 /* math_exp.c */
 value bd_math_exp(bd_emit *e, value x);

@@ -133,8 +133,8 @@ value bd_math_acos(bd_emit *e, value x)
 
 value bd_math_atan(bd_emit *e, value x)
 {
-    static const double p[] = {-0.333333284, 0.199996933,  -0.142801315,  0.110602446,
-                               -0.0881884843, 0.0675957203, -0.044946447, 0.0227603409,
+    static const double p[] = {-0.333333284,   0.199996933,  -0.142801315, 0.110602446,
+                               -0.0881884843,  0.0675957203, -0.044946447, 0.0227603409,
                                -0.00742263766, 0.00113487826};
     value a = absolute(e, x), one = number(e, x, 1);
     value big = is(e, LLVMRealOGT, a, one);

@@ -20,7 +20,7 @@
 enum {
     THREADS_MAX = 256,
     SPIN_US = 20,
-    INLINE_NS = 20000,    /* work below this is not worth waking anybody */
+    INLINE_NS = 20000, /* work below this is not worth waking anybody */
     RANGE_NS_MIN = 4000,
     RANGES_MAX = 1 << 22,
     SCRATCH_ALIGN = 64,
@@ -115,8 +115,8 @@ static void report(const bd_call *call, int32_t tag, int64_t position, int64_t e
 {
     bd_fault *fault = call->fault;
     int32_t none = 0;
-    if (!fault || !__atomic_compare_exchange_n(&fault->happened, &none, -1, false,
-                                               __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!fault || !__atomic_compare_exchange_n(&fault->happened, &none, -1, false, __ATOMIC_ACQ_REL,
+                                               __ATOMIC_RELAXED))
         return;
     fault->tag = tag;
     fault->position = position;

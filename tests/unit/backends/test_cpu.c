@@ -23,7 +23,8 @@ static void setup(void)
     bd_arena_init(&arena);
     bd_device_options options = {.threads = 2};
     bd_error *err = bd_cpu_driver.open(&options, &cpu);
-    if (bd_error_code(err) == BD_CODE_UNSUPPORTED) { /* BURN_CPU_TARGET asks too much of this host */
+    if (bd_error_code(err) ==
+        BD_CODE_UNSUPPORTED) { /* BURN_CPU_TARGET asks too much of this host */
         bd_error_free(err);
         options.target = "generic";
         err = bd_cpu_driver.open(&options, &cpu);
@@ -86,7 +87,8 @@ static void teardown(void)
     bd_arena_deinit(&arena);
 }
 
-/* One program with its arguments. Buffers are filled by kind: floats in about [-4, 4], integers small. */
+/* One program with its arguments. Buffers are filled by kind: floats in about [-4, 4], integers
+ * small. */
 typedef struct trial {
     bd_kir *program;
     int64_t ints[16];
@@ -201,10 +203,10 @@ static void expect_alike(const trial *t, int buffer, const void *got, const void
             int64_t x_bits = 0, y_bits = 0;
             memcpy(&x_bits, a, size);
             memcpy(&y_bits, b, size);
-            ck_abort_msg("buffer %d (%s) element %lld of %lld: cpu %.9g (%llx), ref %.9g (%llx)\n%s",
-                         buffer, burn_dtype_name(dtype), (long long)i,
-                         (long long)t->sizes[buffer], x, (long long)x_bits, y, (long long)y_bits,
-                         text);
+            ck_abort_msg(
+                "buffer %d (%s) element %lld of %lld: cpu %.9g (%llx), ref %.9g (%llx)\n%s", buffer,
+                burn_dtype_name(dtype), (long long)i, (long long)t->sizes[buffer], x,
+                (long long)x_bits, y, (long long)y_bits, text);
         }
     }
 }
@@ -373,7 +375,8 @@ START_TEST(two_axes_and_views)
     sum = bd_kir_binary(b, BD_KIR_MUL, sum, factor);
     kir_store(b, &y, bd_kir_binary(b, BD_KIR_ADD, sum, scalar));
     trial t = {.program = kir_finish(b, &arena), .tolerance = 1e-6, .scalars = {{.f = 0.75}}};
-    static const int64_t shapes[][2] = {{1, 1}, {3, 5}, {17, 33}, {2, 5000}, {1000, 3}, {0, 4}, {4, 0}};
+    static const int64_t shapes[][2] = {{1, 1},    {3, 5}, {17, 33}, {2, 5000},
+                                        {1000, 3}, {0, 4}, {4, 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         t.ints[0] = t.sizes[1] = shapes[i][0];
         t.ints[1] = t.sizes[2] = shapes[i][1];
@@ -442,12 +445,12 @@ START_TEST(random_words)
         b, &(bd_kir_instr){.code = BD_KIR_SCALAR, .dtype = BURN_I64, .index = (uint16_t)offset});
     for (int i = 0; i < 3; i++) {
         bd_kir_instr instr = {.code = i ? BD_KIR_RANDOM_UNIFORM : BD_KIR_RANDOM_BITS,
-                              .dtype = (uint8_t)dtypes[i], .index = (uint16_t)(i == 1),
+                              .dtype = (uint8_t)dtypes[i],
+                              .index = (uint16_t)(i == 1),
                               .operands = {inputs[0], inputs[1], inputs[2]}};
         kir_store(b, &out[i], bd_kir_emit(b, &instr));
     }
-    trial t = {.program = kir_finish(b, &arena),
-               .scalars = {{.i = 0x123456789abcdef}, {.i = -5}}};
+    trial t = {.program = kir_finish(b, &arena), .scalars = {{.i = 0x123456789abcdef}, {.i = -5}}};
     t.ints[0] = t.sizes[0] = t.sizes[1] = t.sizes[2] = 1001;
     check(&t);
 }
@@ -475,13 +478,13 @@ static bd_kir *reduction_of(bd_kir_code code, burn_dtype dtype, bool column)
     return kir_finish(b, &arena);
 }
 
-static const int64_t reduction_shapes[][2] = {
-    {1, 1}, {1, 0}, {3, 7}, {5, 129}, {2, 1000}, {70, 33}, {0, 5}, {100, 300}, {17, 2049}};
+static const int64_t reduction_shapes[][2] = {{1, 1},   {1, 0}, {3, 7},     {5, 129},  {2, 1000},
+                                              {70, 33}, {0, 5}, {100, 300}, {17, 2049}};
 
 START_TEST(reductions)
 {
-    static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_F16, BURN_BF16, BURN_I64,
-                                        BURN_I32, BURN_U8,  BURN_BOOL};
+    static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_F16, BURN_BF16,
+                                        BURN_I64, BURN_I32, BURN_U8,  BURN_BOOL};
     burn_dtype dtype = dtypes[_i / 2];
     for (int code = BD_KIR_REDUCE_SUM; code <= BD_KIR_REDUCE_ARGMIN; code++) {
         bool arg = code == BD_KIR_REDUCE_ARGMAX || code == BD_KIR_REDUCE_ARGMIN;
@@ -544,15 +547,15 @@ static bd_kir *softmax(bool column)
     bd_kir_begin_phase(b, BD_KIR_ROW);
     bd_kir_value scale = bd_kir_unary(b, BD_KIR_RECIP, sum);
     bd_kir_begin_phase(b, BD_KIR_EACH);
-    e = bd_kir_emit(b, &(bd_kir_instr){.code = BD_KIR_RESTORE, .dtype = BURN_F32,
-                                       .index = (uint16_t)slot});
+    e = bd_kir_emit(
+        b, &(bd_kir_instr){.code = BD_KIR_RESTORE, .dtype = BURN_F32, .index = (uint16_t)slot});
     kir_store(b, &y, bd_kir_binary(b, BD_KIR_MUL, e, scale));
     return kir_finish(b, &arena);
 }
 
 START_TEST(softmax_like_phases)
 {
-    static const int64_t shapes[][2] = {{1, 1}, {3, 10}, {5, 129}, {64, 1000},
+    static const int64_t shapes[][2] = {{1, 1}, {3, 10}, {5, 129},  {64, 1000},
                                         {0, 3}, {3, 0},  {2, 70000}};
     trial t = {.program = softmax(_i == 1), .tolerance = 2e-6};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -584,13 +587,19 @@ START_TEST(gathers_rows)
     }
     bd_kir_begin_phase(b, BD_KIR_ROW);
     bd_kir_value position = kir_load(b, &at, -1);
-    position = bd_kir_emit(b, &(bd_kir_instr){.code = BD_KIR_CHECK, .dtype = BURN_I64, .index = 7,
-                                              .flags = 1, .integer = bd_kir_arg(height),
+    position = bd_kir_emit(b, &(bd_kir_instr){.code = BD_KIR_CHECK,
+                                              .dtype = BURN_I64,
+                                              .index = 7,
+                                              .flags = 1,
+                                              .integer = bd_kir_arg(height),
                                               .operands = {position}});
-    bd_kir_value value = bd_kir_emit(
-        b, &(bd_kir_instr){.code = BD_KIR_LOAD_AT, .dtype = BURN_F32, .guard = -1,
-                           .index = (uint16_t)bd_kir_add_access(b, &table),
-                           .integer = bd_kir_arg(width), .operands = {position}});
+    bd_kir_value value =
+        bd_kir_emit(b, &(bd_kir_instr){.code = BD_KIR_LOAD_AT,
+                                       .dtype = BURN_F32,
+                                       .guard = -1,
+                                       .index = (uint16_t)bd_kir_add_access(b, &table),
+                                       .integer = bd_kir_arg(width),
+                                       .operands = {position}});
     kir_store(b, &out, value);
     trial t = {.program = kir_finish(b, &arena), .limit = 11};
     static const int64_t shapes[][2] = {{1, 1}, {5, 40}, {100, 3}, {0, 3}};
@@ -622,7 +631,8 @@ START_TEST(scatters)
     out.strides[0] = across ? bd_kir_const(13) : bd_kir_const(1);
     bd_kir_begin_phase(b, BD_KIR_EACH);
     bd_kir_value position = kir_load(b, &at, -1), value = kir_load(b, &from, -1);
-    bd_kir_emit(b, &(bd_kir_instr){.code = BD_KIR_STORE_AT, .guard = -1,
+    bd_kir_emit(b, &(bd_kir_instr){.code = BD_KIR_STORE_AT,
+                                   .guard = -1,
                                    .index = (uint16_t)bd_kir_add_access(b, &out),
                                    .flags = (uint8_t)(_i % 5),
                                    .integer = across ? bd_kir_const(1) : bd_kir_arg(width),

@@ -111,8 +111,8 @@ START_TEST(objects_are_kept_on_disk)
     ck_assert_uint_eq(counters_of(device).cache_hits, 1);
     ck_assert_int_eq(count_objects(), 1);
     bd_cpu_driver.ops->close(device);
-    device = open_device(
-        (bd_device_options){.threads = 1, .cache_path = folder, .compile_never = true});
+    device =
+        open_device((bd_device_options){.threads = 1, .cache_path = folder, .compile_never = true});
     expect_scaled(device, 2);
     ck_assert_uint_eq(counters_of(device).compiles, 0);
     ck_assert_uint_eq(counters_of(device).cache_hits, 1);
@@ -131,8 +131,8 @@ START_TEST(other_targets_do_not_share_objects)
     bd_device *device = open_device((bd_device_options){.threads = 1, .cache_path = folder});
     expect_scaled(device, 2);
     bd_cpu_driver.ops->close(device);
-    device = open_device(
-        (bd_device_options){.threads = 1, .cache_path = folder, .target = "generic"});
+    device =
+        open_device((bd_device_options){.threads = 1, .cache_path = folder, .target = "generic"});
     expect_scaled(device, 2);
     ck_assert_uint_eq(counters_of(device).cache_hits, 0);
     bd_cpu_driver.ops->close(device);
@@ -224,8 +224,7 @@ START_TEST(broken_objects_are_refused)
     bd_module *module = bd_module_create(compiler);
     LLVMValueRef function = LLVMAddFunction(module->llvm, "k", module->pass_type);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(module->context);
-    LLVMPositionBuilderAtEnd(builder,
-                             LLVMAppendBasicBlockInContext(module->context, function, ""));
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(module->context, function, ""));
     LLVMBuildRetVoid(builder);
     LLVMDisposeBuilder(builder);
     uint8_t *bytes = NULL;

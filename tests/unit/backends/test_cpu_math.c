@@ -45,14 +45,30 @@ static const struct function {
     double (*exact)(double x);
     double bound;
 } functions[] = {
-    {BD_KIR_EXP, exp, 2},     {BD_KIR_EXP2, exp2, 2},   {BD_KIR_EXPM1, expm1, 2},
-    {BD_KIR_LOG, log, 2},     {BD_KIR_LOG2, log2, 2},   {BD_KIR_LOG10, log10, 2},
-    {BD_KIR_LOG1P, log1p, 2}, {BD_KIR_SIN, sin, 2},     {BD_KIR_COS, cos, 2},
-    {BD_KIR_TAN, tan, 3.5},     {BD_KIR_ASIN, asin, 3},   {BD_KIR_ACOS, acos, 3},
-    {BD_KIR_ATAN, atan, 3},   {BD_KIR_SINH, sinh, 3},   {BD_KIR_COSH, cosh, 3},
-    {BD_KIR_TANH, tanh, 2.5}, {BD_KIR_ASINH, asinh, 4}, {BD_KIR_ACOSH, acosh, 4},
-    {BD_KIR_ATANH, atanh, 4}, {BD_KIR_ERF, erf, 2},     {BD_KIR_ERFC, erfc, 2},
-    {BD_KIR_SIGMOID, sigmoid, 2.5}, {BD_KIR_RSQRT, reciprocal_root, 2}, {BD_KIR_SQRT, sqrt, 0.5001},
+    {BD_KIR_EXP, exp, 2},
+    {BD_KIR_EXP2, exp2, 2},
+    {BD_KIR_EXPM1, expm1, 2},
+    {BD_KIR_LOG, log, 2},
+    {BD_KIR_LOG2, log2, 2},
+    {BD_KIR_LOG10, log10, 2},
+    {BD_KIR_LOG1P, log1p, 2},
+    {BD_KIR_SIN, sin, 2},
+    {BD_KIR_COS, cos, 2},
+    {BD_KIR_TAN, tan, 3.5},
+    {BD_KIR_ASIN, asin, 3},
+    {BD_KIR_ACOS, acos, 3},
+    {BD_KIR_ATAN, atan, 3},
+    {BD_KIR_SINH, sinh, 3},
+    {BD_KIR_COSH, cosh, 3},
+    {BD_KIR_TANH, tanh, 2.5},
+    {BD_KIR_ASINH, asinh, 4},
+    {BD_KIR_ACOSH, acosh, 4},
+    {BD_KIR_ATANH, atanh, 4},
+    {BD_KIR_ERF, erf, 2},
+    {BD_KIR_ERFC, erfc, 2},
+    {BD_KIR_SIGMOID, sigmoid, 2.5},
+    {BD_KIR_RSQRT, reciprocal_root, 2},
+    {BD_KIR_SQRT, sqrt, 0.5001},
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };
 
@@ -75,7 +91,8 @@ static bd_kir *map_of(bd_kir_code code, int operands)
     return kir_finish(b, &arena);
 }
 
-/* Distance in units of the last place of the exact result; huge if one is special and the other not. */
+/* Distance in units of the last place of the exact result; huge if one is special and the other
+ * not. */
 static double distance(float got, double exact)
 {
     float nearest = (float)exact;
@@ -153,9 +170,10 @@ static uint32_t next_random(void)
 
 START_TEST(powers)
 {
-    static const float odd[] = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 0.5f, -0.5f, 3.0f, -3.0f,
-                                0x1p-149f, -0x1p-149f, 16777215.0f, 16777216.0f, 1e30f, -1e30f,
-                                INFINITY, -INFINITY, NAN, 33.0f, -33.0f, 1.0000001f, 0.9999999f};
+    static const float odd[] = {0.0f,        -0.0f,       1.0f,   -1.0f,      2.0f,      -2.0f,
+                                0.5f,        -0.5f,       3.0f,   -3.0f,      0x1p-149f, -0x1p-149f,
+                                16777215.0f, 16777216.0f, 1e30f,  -1e30f,     INFINITY,  -INFINITY,
+                                NAN,         33.0f,       -33.0f, 1.0000001f, 0.9999999f};
     enum { ODD = sizeof odd / sizeof *odd };
     bd_kir *program = map_of(BD_KIR_POW, 2);
     float *x = bd_alloc(BATCH * sizeof *x), *y = bd_alloc(BATCH * sizeof *y),

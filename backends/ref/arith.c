@@ -193,6 +193,39 @@ static float next_after(float a, float b, burn_dtype dtype)
     return nextafterf(a, b);
 }
 
+/* The commonest operations without a call for each cell. Rounding once to float is the same as
+ * rounding first to double. */
+#define EACH_CELL(type, operation)                                                                 \
+    for (int i = 0; i < count; i++)                                                                \
+    out.type[i] = a.type[i] operation b.type[i]
+
+static bool common_binary(bd_kir_code code, bd_ref_class kind, bd_ref_cells a, bd_ref_cells b,
+                          bd_ref_cells out, int count)
+{
+    bool wide = kind == BD_REF_DOUBLE;
+    if (code == BD_KIR_ADD && wide) {
+        EACH_CELL(d, +);
+    } else if (code == BD_KIR_SUB && wide) {
+        EACH_CELL(d, -);
+    } else if (code == BD_KIR_MUL && wide) {
+        EACH_CELL(d, *);
+    } else if (code == BD_KIR_DIV && wide) {
+        EACH_CELL(d, /);
+    } else if (code == BD_KIR_ADD) {
+        EACH_CELL(f, +);
+    } else if (code == BD_KIR_SUB) {
+        EACH_CELL(f, -);
+    } else if (code == BD_KIR_MUL) {
+        EACH_CELL(f, *);
+    } else if (code == BD_KIR_DIV) {
+        EACH_CELL(f, /);
+    } else {
+        return false;
+    }
+    return true;
+}
+#undef EACH_CELL
+
 static void float_binary(const bd_kir_instr *instr, burn_dtype dtype, bd_ref_cells a,
                          bd_ref_cells b, bd_ref_cells out, int count)
 {
@@ -206,6 +239,8 @@ static void float_binary(const bd_kir_instr *instr, burn_dtype dtype, bd_ref_cel
                 out.f[i] = next_after(a.f[i], b.f[i], dtype);
         return;
     }
+    if (common_binary(code, kind, a, b, out, count))
+        return;
     bd_ref_binary function = bd_ref_binary_of(code);
     if (!function)
         return;

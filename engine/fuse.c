@@ -15,6 +15,7 @@ enum {
     OPERAND_LOADS_MAX = 2,
     SIDE_LOADS_MAX = 2,     /* tensors of full size that an epilogue reads */
     ROOTS_MAX = 12,
+    VISITED_MAX = 4000,     /* regions looked at in search of a circle; then there may be one */
 };
 
 /* ---- regions and their order ---- */
@@ -40,7 +41,6 @@ static void add_edge(bd_fuse_walk *fuser, uint32_t from, uint32_t to)
         *bd_vec_push(list) = to;
 }
 
-/* Whether `to` runs after `from` (or is it). */
 bool bd_fuse_reaches(bd_fuse_walk *fuser, uint32_t from, uint32_t to)
 {
     bd_fusion *fusion = fuser->fusion;
@@ -56,7 +56,9 @@ bool bd_fuse_reaches(bd_fuse_walk *fuser, uint32_t from, uint32_t to)
     *bd_vec_push(&stack) = from;
     fuser->seen[from] = stamp;
     bool found = from == to;
+    uint32_t visited = 0;
     while (stack.count > 0 && !found) {
+        found = visited++ == VISITED_MAX;
         const bd_number_list *next = &fusion->successors.items[stack.items[--stack.count]];
         for (size_t i = 0; i < next->count && !found; i++) {
             uint32_t region = next->items[i];

@@ -62,15 +62,15 @@ static uint64_t loads_of(const bd_region *region)
 
 void bd_fuse_combine_siblings(bd_fuse_walk *fuser)
 {
-    enum { REGIONS_MAX = 2000 }; /* pairs are looked at one by one */
+    enum { DISTANCE_MAX = 64 }; /* regions that stand near each other are looked at in pairs */
     bd_fusion *fusion = fuser->fusion;
     size_t count = fusion->regions.count;
     uint64_t *loads = bd_alloc_zeroed((count + 1) * sizeof *loads);
     for (size_t a = 0; a < count; a++)
         loads[a] = loads_of(fusion->regions.items[a]);
-    for (size_t a = 0; a < count && count <= REGIONS_MAX; a++) {
+    for (size_t a = 0; a < count; a++) {
         bd_region *into = fusion->regions.items[a];
-        for (size_t b = a + 1; b < count && into && !writes_partly(into); b++) {
+        for (size_t b = a + 1; b < count && b - a <= DISTANCE_MAX && into && !writes_partly(into); b++) {
             bd_region *from = fusion->regions.items[b];
             if (!from || (loads[a] & loads[b]) == 0 || writes_partly(from) ||
                 !bd_region_may_combine(into, from) ||

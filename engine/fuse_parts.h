@@ -37,7 +37,7 @@ typedef struct bd_fuse_walk {
     uint32_t stamp;
 } bd_fuse_walk;
 
-/* Whether region `to` runs after `from` (or is it). */
+/* Whether region `to` runs after `from`, or is it, or might. */
 bool bd_fuse_reaches(bd_fuse_walk *fuser, uint32_t from, uint32_t to);
 /* Of a node whose inputs have been weighed. */
 bd_fuse_weight bd_fuse_weigh(const bd_fuse_walk *fuser, bd_node number);

@@ -117,14 +117,14 @@ static bool reads_same_element(const bd_kir *program, uint32_t read, uint32_t wr
     return target != NULL;
 }
 
-static uint32_t count_uses_in(const bd_plan *plan, const bd_plan_launch *launch, uint32_t buffer)
+/* How often each buffer stands in a launch; `change` is 1 before, -1 after it is looked at. */
+static void count_uses(const bd_plan *plan, const bd_plan_launch *launch, int32_t change,
+                       int32_t *uses)
 {
-    uint32_t uses = 0;
     for (uint32_t b = 0; b < launch->block_count; b++) {
         for (uint32_t k = 0; k < plan->programs[launch->kernel]->buffer_count; k++)
-            uses += launch->blocks[b].buffers[k] == buffer;
+            uses[launch->blocks[b].buffers[k]] += change;
     }
-    return uses;
 }
 
 static bool may_die(const bd_plan_build_state *state, const bd_plan_buffer *source)
@@ -137,45 +137,61 @@ static bool may_die(const bd_plan_build_state *state, const bd_plan_buffer *sour
     return external->step_count == 0 && state->trace->externals[external->slot].dies;
 }
 
-static bool may_reuse(bd_plan_build_state *state, uint32_t launch_number,
-                      const bd_plan_block *block, uint32_t read, uint32_t written)
+/* What is known while launches are looked at in their order. */
+typedef struct reuse_state {
+    bd_plan_build_state *state;
+    uint32_t launch_number;
+    const int32_t *uses;  /* of each buffer in this launch */
+    uint8_t *taken;       /* by buffer: its memory is promised already, or shown by a value */
+} reuse_state;
+
+static bool may_reuse(const reuse_state *at, const bd_plan_block *block, uint32_t read,
+                      uint32_t written)
 {
-    bd_plan *plan = state->plan;
-    const bd_plan_launch *launch = &plan->launches[launch_number];
-    const bd_kir *program = plan->programs[launch->kernel];
+    bd_plan *plan = at->state->plan;
+    const bd_kir *program = plan->programs[plan->launches[at->launch_number].kernel];
     const bd_plan_buffer *source = &plan->buffers[block->buffers[read]];
     const bd_plan_buffer *target = &plan->buffers[block->buffers[written]];
-    bd_ints *ints = bd_graph_ints(plan->graph);
-    return program->buffers[read].use == BD_KIR_READ && may_die(state, source) &&
-           source->last_launch == launch_number && target->first_launch == launch_number &&
+    return program->buffers[read].use == BD_KIR_READ && !at->taken[block->buffers[read]] &&
+           may_die(at->state, source) && source->last_launch == at->launch_number &&
+           target->first_launch == at->launch_number &&
            burn_dtype_size((burn_dtype)source->dtype) ==
                burn_dtype_size((burn_dtype)target->dtype) &&
-           bd_product_equal(ints, source->elements, target->elements) &&
-           count_uses_in(plan, launch, block->buffers[read]) == 1 &&
-           count_uses_in(plan, launch, block->buffers[written]) == 1 &&
+           at->uses[block->buffers[read]] == 1 && at->uses[block->buffers[written]] == 1 &&
+           bd_product_equal(bd_graph_ints(plan->graph), source->elements, target->elements) &&
            reads_same_element(program, read, written);
 }
 
-/* Memory of tensors that die goes first: then an updated parameter stays where it is. */
-static void choose_reuse(bd_plan_build_state *state, uint32_t launch_number,
-                         const bd_plan_block *block, uint8_t kind, uint8_t *taken)
+static void choose_reuse(const reuse_state *at, const bd_plan_block *block, uint8_t kind)
 {
-    bd_plan *plan = state->plan;
-    const bd_kir *program = plan->programs[plan->launches[launch_number].kernel];
+    bd_plan *plan = at->state->plan;
+    const bd_kir *program = plan->programs[plan->launches[at->launch_number].kernel];
     for (uint32_t written = 0; written < program->buffer_count; written++) {
         bd_plan_buffer *target = &plan->buffers[block->buffers[written]];
         if (program->buffers[written].use != BD_KIR_WRITE || target->reuses != BD_PLAN_NONE)
             continue;
         for (uint32_t read = 0; read < program->buffer_count; read++) {
             uint32_t source = block->buffers[read];
-            if (taken[source] || plan->buffers[source].kind != kind ||
-                !may_reuse(state, launch_number, block, read, written))
+            if (plan->buffers[source].kind != kind || !may_reuse(at, block, read, written))
                 continue;
             target->reuses = source;
-            taken[source] = 1;
+            at->taken[source] = 1;
             break;
         }
     }
+}
+
+/* Memory of tensors that die goes first: then an updated parameter stays where it is. */
+static void choose_in_launch(reuse_state *at, int32_t *uses)
+{
+    const bd_plan *plan = at->state->plan;
+    const bd_plan_launch *launch = &plan->launches[at->launch_number];
+    count_uses(plan, launch, 1, uses);
+    for (uint32_t b = 0; b < launch->block_count; b++) {
+        choose_reuse(at, &launch->blocks[b], BD_BUFFER_EXTERNAL);
+        choose_reuse(at, &launch->blocks[b], BD_BUFFER_TEMP);
+    }
+    count_uses(plan, launch, -1, uses);
 }
 
 void bd_plan_assign_buffers(bd_plan_build_state *state)
@@ -189,19 +205,18 @@ void bd_plan_assign_buffers(bd_plan_build_state *state)
     plan->buffers = BD_ARENA_ARRAY(&plan->arena, bd_plan_buffer, most);
     number_buffers(state);
     assign_outputs(state);
+    int32_t *uses = BD_ARENA_ARRAY(&state->scratch, int32_t, plan->buffer_count + 1);
+    reuse_state at = {.state = state,
+                      .uses = uses,
+                      .taken = BD_ARENA_ARRAY(&state->scratch, uint8_t, plan->buffer_count + 1)};
     /* What a surviving value shows of an external stays as it is. */
-    uint8_t *taken = BD_ARENA_ARRAY(&state->scratch, uint8_t, plan->buffer_count + 1);
     for (uint32_t i = 0; i < state->root_count; i++) {
         const bd_plan_output *output = i < plan->output_count
                                            ? &plan->outputs[i]
                                            : &plan->saved[i - plan->output_count];
         if (plan->buffers[output->buffer].kind == BD_BUFFER_EXTERNAL)
-            taken[output->buffer] = 1;
+            at.taken[output->buffer] = 1;
     }
-    for (uint32_t i = 0; i < plan->launch_count; i++) {
-        for (uint32_t b = 0; b < plan->launches[i].block_count; b++) {
-            choose_reuse(state, i, &plan->launches[i].blocks[b], BD_BUFFER_EXTERNAL, taken);
-            choose_reuse(state, i, &plan->launches[i].blocks[b], BD_BUFFER_TEMP, taken);
-        }
-    }
+    for (; at.launch_number < plan->launch_count; at.launch_number++)
+        choose_in_launch(&at, uses);
 }

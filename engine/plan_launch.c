@@ -7,13 +7,13 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 #include "proto/base/hash.h"
+#include "proto/base/map.h"
 
 typedef struct launch_group {
     bd_number_list regions;
     uint32_t program;
     bd_node order_key; /* the last node that it stores: groups run in this order where they may */
     uint32_t waits_for;
-    uint8_t placed;
 } launch_group;
 
 typedef struct launch_state {
@@ -25,7 +25,26 @@ typedef struct launch_state {
     uint32_t group_count;
     uint32_t *seen;
     uint32_t stamp;
+    uint32_t steps_left;  /* of searches through the order of groups */
+    uint32_t *heap;       /* groups that wait for nothing, the least key first */
+    uint32_t heap_count;
+    uint32_t placed_regions;
 } launch_state;
+
+/* A program's canonical bytes, and the next one with the same hash. */
+typedef struct program_text {
+    uint8_t *bytes;
+    size_t size_bytes;
+    struct program_text *next;
+    uint32_t number;
+} program_text;
+
+static program_text *find_text(program_text *text, const uint8_t *bytes, size_t size_bytes)
+{
+    while (text && (text->size_bytes != size_bytes || memcmp(text->bytes, bytes, size_bytes) != 0))
+        text = text->next;
+    return text;
+}
 
 static void number_programs(launch_state *launcher)
 {
@@ -33,40 +52,40 @@ static void number_programs(launch_state *launcher)
     bd_plan *plan = state->plan;
     size_t count = launcher->region_count;
     plan->programs = BD_ARENA_ARRAY(&plan->arena, bd_kir *, count + 1);
-    uint8_t **texts = BD_ARENA_ARRAY(&state->scratch, uint8_t *, count + 1);
-    size_t *sizes = BD_ARENA_ARRAY(&state->scratch, size_t, count + 1);
+    bd_map texts = {0}; /* by hash */
     for (size_t i = 0; i < count; i++) {
-        size_t size;
-        uint8_t *text = bd_kir_serialize(state->lowered[i].program, &size);
-        uint32_t number = 0;
-        while (number < plan->program_count &&
-               (sizes[number] != size || memcmp(texts[number], text, size) != 0))
-            number++;
-        if (number == plan->program_count) {
-            texts[number] = text;
-            sizes[number] = size;
+        size_t size_bytes;
+        uint8_t *bytes = bd_kir_serialize(state->lowered[i].program, &size_bytes);
+        uint64_t hash = bd_hash_bytes(bytes, size_bytes, 0);
+        program_text *first = bd_map_get(&texts, hash);
+        program_text *found = find_text(first, bytes, size_bytes);
+        if (!found) {
+            found = bd_arena_alloc(&state->scratch, sizeof *found);
+            *found = (program_text){bd_arena_copy(&state->scratch, bytes, size_bytes), size_bytes,
+                                    first, plan->program_count};
+            (void)bd_map_put(&texts, hash, found);
             plan->programs[plan->program_count++] = state->lowered[i].program;
-        } else {
-            bd_free(text);
         }
-        launcher->program_of[i] = number;
+        launcher->program_of[i] = found->number;
+        bd_free(bytes);
     }
-    for (uint32_t i = 0; i < plan->program_count; i++)
-        bd_free(texts[i]);
+    bd_map_deinit(&texts);
     plan->kernels = BD_ARENA_ARRAY(&plan->arena, bd_kernel *, plan->program_count + 1);
 }
 
-/* Whether group `to` runs after `from`. */
+/* Whether group `to` runs after `from`; also true when the search has become too long. */
 static bool reaches(launch_state *launcher, uint32_t from, uint32_t to)
 {
     uint32_t stamp = ++launcher->stamp;
     bd_number_list stack = {0};
     *bd_vec_push(&stack) = from;
     launcher->seen[from] = stamp;
-    bool found = false;
+    bool found = launcher->steps_left == 0;
     while (stack.count > 0 && !found) {
         const launch_group *each = &launcher->groups[stack.items[--stack.count]];
         for (size_t r = 0; r < each->regions.count && !found; r++) {
+            found = launcher->steps_left == 0;
+            launcher->steps_left -= launcher->steps_left > 0;
             const bd_number_list *next =
                 &launcher->state->fusion.successors.items[each->regions.items[r]];
             for (size_t i = 0; i < next->count && !found; i++) {
@@ -108,27 +127,78 @@ static bool may_merge(const launch_state *launcher, uint32_t a, uint32_t b)
     return (key_a > key_b ? key_a - key_b : key_b - key_a) <= DISTANCE_MAX;
 }
 
+static void merge(launch_state *launcher, uint32_t a, uint32_t b)
+{
+    launch_group *into = &launcher->groups[a], *from = &launcher->groups[b];
+    for (size_t i = 0; i < from->regions.count; i++) {
+        *bd_vec_push(&into->regions) = from->regions.items[i];
+        launcher->group_of[from->regions.items[i]] = a;
+    }
+    if (from->order_key > into->order_key)
+        into->order_key = from->order_key;
+    bd_vec_deinit(&from->regions);
+}
+
+/* Each group is tried against the latest ones with the same program. */
 static void merge_groups(launch_state *launcher)
 {
-    enum { BLOCKS_MAX = 1024 };
-    for (uint32_t a = 0; a < launcher->group_count; a++) {
-        launch_group *into = &launcher->groups[a];
-        for (uint32_t b = a + 1; b < launcher->group_count && into->regions.count > 0; b++) {
-            launch_group *from = &launcher->groups[b];
-            if (from->regions.count == 0 || into->regions.count >= BLOCKS_MAX ||
-                !may_merge(launcher, into->regions.items[into->regions.count - 1],
-                           from->regions.items[0]) ||
-                reaches(launcher, a, b) || reaches(launcher, b, a))
-                continue;
-            for (size_t i = 0; i < from->regions.count; i++) {
-                *bd_vec_push(&into->regions) = from->regions.items[i];
-                launcher->group_of[from->regions.items[i]] = a;
-            }
-            if (from->order_key > into->order_key)
-                into->order_key = from->order_key;
-            bd_vec_deinit(&from->regions);
+    enum { BLOCKS_MAX = 1024, TRIED_MAX = 4, STEPS_MAX = 20000000 };
+    uint32_t program_count = launcher->state->plan->program_count;
+    bd_number_list *open = BD_ARENA_ARRAY(&launcher->state->scratch, bd_number_list, program_count + 1);
+    launcher->steps_left = STEPS_MAX;
+    for (uint32_t b = 0; b < launcher->group_count; b++) {
+        bd_number_list *groups = &open[launcher->groups[b].program];
+        bool merged = false;
+        for (size_t i = groups->count; i-- > 0 && groups->count - i <= TRIED_MAX && !merged;) {
+            uint32_t a = groups->items[i];
+            const launch_group *into = &launcher->groups[a];
+            merged = into->regions.count < BLOCKS_MAX &&
+                     may_merge(launcher, into->regions.items[into->regions.count - 1],
+                               launcher->groups[b].regions.items[0]) &&
+                     !reaches(launcher, a, b) && !reaches(launcher, b, a);
+            if (merged)
+                merge(launcher, a, b);
         }
+        if (!merged)
+            *bd_vec_push(groups) = b;
     }
+    for (uint32_t i = 0; i < program_count; i++)
+        bd_vec_deinit(&open[i]);
+}
+
+/* ---- order ---- */
+
+static bool stands_before(const launch_state *launcher, uint32_t a, uint32_t b)
+{
+    bd_node key_a = launcher->groups[a].order_key, key_b = launcher->groups[b].order_key;
+    return key_a != key_b ? key_a < key_b : a < b;
+}
+
+static void push_ready(launch_state *launcher, uint32_t group)
+{
+    uint32_t at = launcher->heap_count++;
+    while (at > 0 && stands_before(launcher, group, launcher->heap[(at - 1) / 2])) {
+        launcher->heap[at] = launcher->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    launcher->heap[at] = group;
+}
+
+static uint32_t pop_ready(launch_state *launcher)
+{
+    uint32_t first = launcher->heap[0], last = launcher->heap[--launcher->heap_count], at = 0;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child + 1 < launcher->heap_count &&
+            stands_before(launcher, launcher->heap[child + 1], launcher->heap[child]))
+            child++;
+        if (child >= launcher->heap_count || stands_before(launcher, last, launcher->heap[child]))
+            break;
+        launcher->heap[at] = launcher->heap[child];
+        at = child;
+    }
+    launcher->heap[at] = last;
+    return first;
 }
 
 typedef void (*visit_group)(launch_state *launcher, uint32_t group);
@@ -141,7 +211,8 @@ static void wait_one(launch_state *launcher, uint32_t group)
 static void release_one(launch_state *launcher, uint32_t group)
 {
     BD_ASSERT(launcher->groups[group].waits_for > 0);
-    launcher->groups[group].waits_for--;
+    if (--launcher->groups[group].waits_for == 0)
+        push_ready(launcher, group);
 }
 
 static void for_successors(launch_state *launcher, uint32_t number, visit_group visit)
@@ -162,9 +233,8 @@ static void add_launch(launch_state *launcher, const launch_group *from)
     bd_plan_launch *launch = &plan->launches[plan->launch_count];
     uint32_t count = (uint32_t)from->regions.count;
     bd_plan_block *blocks = BD_ARENA_ARRAY(&plan->arena, bd_plan_block, count);
-    uint32_t first_region = 0;
-    for (uint32_t i = 0; i < plan->launch_count; i++)
-        first_region += plan->launches[i].block_count;
+    uint32_t first_region = launcher->placed_regions;
+    launcher->placed_regions += count;
     const bd_lowered *first = &state->lowered[from->regions.items[0]];
     *launch = (bd_plan_launch){
         .kernel = from->program,
@@ -190,23 +260,19 @@ static void place_groups(launch_state *launcher)
     plan->launches = BD_ARENA_ARRAY(&plan->arena, bd_plan_launch, launcher->group_count + 1);
     for (uint32_t i = 0; i < launcher->group_count; i++)
         for_successors(launcher, i, wait_one);
-    for (;;) {
-        uint32_t best = launcher->group_count;
-        for (uint32_t i = 0; i < launcher->group_count; i++) {
-            const launch_group *each = &launcher->groups[i];
-            if (each->regions.count > 0 && !each->placed && each->waits_for == 0 &&
-                (best == launcher->group_count ||
-                 each->order_key < launcher->groups[best].order_key))
-                best = i;
-        }
-        if (best == launcher->group_count)
-            break;
-        launcher->groups[best].placed = 1;
-        add_launch(launcher, &launcher->groups[best]);
-        for_successors(launcher, best, release_one);
+    uint32_t group_count = 0;
+    for (uint32_t i = 0; i < launcher->group_count; i++) {
+        bool empty = launcher->groups[i].regions.count == 0;
+        group_count += !empty;
+        if (!empty && launcher->groups[i].waits_for == 0)
+            push_ready(launcher, i);
     }
-    for (uint32_t i = 0; i < launcher->group_count; i++)
-        BD_ASSERT(launcher->groups[i].regions.count == 0 || launcher->groups[i].placed);
+    while (launcher->heap_count > 0) {
+        uint32_t next = pop_ready(launcher);
+        add_launch(launcher, &launcher->groups[next]);
+        for_successors(launcher, next, release_one);
+    }
+    BD_ASSERT(plan->launch_count == group_count); /* the order has no circle */
 }
 
 void bd_plan_order_launches(bd_plan_build_state *state, bool merges)
@@ -220,6 +286,7 @@ void bd_plan_order_launches(bd_plan_build_state *state, bool merges)
         .groups = BD_ARENA_ARRAY(&state->scratch, launch_group, count + 1),
         .group_count = count,
         .seen = BD_ARENA_ARRAY(&state->scratch, uint32_t, count + 1),
+        .heap = BD_ARENA_ARRAY(&state->scratch, uint32_t, count + 1),
     };
     state->launch_regions = BD_ARENA_ARRAY(&state->scratch, uint32_t, count + 1);
     number_programs(&launcher);

@@ -187,6 +187,34 @@ static LLVMValueRef any_lane(bd_emit *emit, LLVMValueRef mask)
     return LLVMBuildICmp(emit->builder, LLVMIntNE, word, LLVMConstInt(bits, 0, 0), "");
 }
 
+/* A column walks memory in large steps, which the hardware's prefetchers do not follow. */
+static void prefetch_column(bd_emit *emit, const bd_kir_access *access, LLVMValueRef place,
+                            burn_dtype dtype)
+{
+    enum { ROWS_AHEAD = 16, LINE_BYTES = 64 };
+    const struct bd_emit_loop *loop = emit->loop;
+    int axis = loop ? bd_loop_column_axis(loop) : -1;
+    if (axis < 0 || access->strides[axis].argument < 0)
+        return;
+    LLVMBuilderRef b = emit->builder;
+    bd_module *module = emit->module;
+    LLVMValueRef step = bd_emit_int(emit, access->strides[axis]);
+    step = LLVMBuildMul(b, step, bd_emit_i64(emit, ROWS_AHEAD), "");
+    LLVMValueRef ahead = bd_part_offset(emit, place, bd_emit_storage(emit, dtype), step);
+    size_t bytes = emit->lanes * burn_dtype_size(dtype);
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13);
+    LLVMTypeRef pointer = module->pointer;
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(module->llvm, id, &pointer, 1);
+    LLVMTypeRef shape = LLVMIntrinsicGetType(module->context, id, &pointer, 1);
+    for (size_t at = 0; at < bytes; at += LINE_BYTES) {
+        LLVMValueRef line = bd_part_offset(emit, ahead, module->i8, bd_emit_i64(emit, (int64_t)at));
+        LLVMValueRef arguments[] = {line, LLVMConstInt(module->i32, 0, 0),
+                                    LLVMConstInt(module->i32, 3, 0),
+                                    LLVMConstInt(module->i32, 1, 0)};
+        LLVMBuildCall2(b, shape, function, arguments, 4, "");
+    }
+}
+
 LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
 {
     LLVMBuilderRef b = emit->builder;
@@ -214,6 +242,8 @@ LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
         LLVMValueRef vector = bd_emit_splat(emit, value);
         return LLVMBuildSelect(b, guard, vector, LLVMConstNull(LLVMTypeOf(vector)), "");
     }
+    if (!moved && contiguous && !guard)
+        prefetch_column(emit, access, place, dtype);
     if (!moved && contiguous && (!guard || !guard_varies)) {
         if (guard)
             place = LLVMBuildSelect(b, guard, place, bd_constant_zeros(emit->module), "");

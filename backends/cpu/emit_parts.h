@@ -69,6 +69,8 @@ LLVMValueRef bd_part_pow(bd_emit *emit, burn_dtype dtype, LLVMValueRef x, LLVMVa
 LLVMValueRef bd_part_math_call(bd_emit *emit, int function, LLVMValueRef a, LLVMValueRef b);
 
 /* loop_reduce.c */
+/* The innermost SERIAL axis of an EACH phase of columns; else -1. */
+int bd_loop_column_axis(const struct bd_emit_loop *loop);
 void bd_part_reduce(bd_emit *emit, int instr);
 void bd_part_save(bd_emit *emit, const bd_kir_instr *instr);
 LLVMValueRef bd_part_restore(bd_emit *emit, const bd_kir_instr *instr);

@@ -87,6 +87,14 @@ static void combine(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef a
     a[0] = bd_part_binary(emit, code, reduction->dtype, a[0], b[0]);
 }
 
+int bd_loop_column_axis(const bd_emit_loop *loop)
+{
+    const bd_loop_shape *shape = loop->shape;
+    if (shape->form != BD_LOOP_COLUMN || loop->reduction_count == 0 || shape->serial_count == 0)
+        return -1;
+    return shape->serial[shape->serial_count - 1];
+}
+
 LLVMValueRef bd_loop_linear(bd_emit *emit)
 {
     const bd_loop_shape *shape = emit->loop->shape;

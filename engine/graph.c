@@ -154,6 +154,8 @@ static uint64_t node_hash(const bd_graph *graph, const bd_graph_node *node)
     uint64_t hash = bd_hash_mix(node->kind, (uint64_t)node->op << 16 | node->dtype);
     hash = bd_hash_mix(hash, (uint64_t)node->number << 8 | node->rank);
     hash = bd_hash_mix(hash, (uint64_t)node->constant_i);
+    if (node->tracked) /* equal ones of different records stay apart, also in the table */
+        hash = bd_hash_mix(hash, node->record);
     for (uint32_t i = 0; i < node->input_count; i++)
         hash = bd_hash_mix(hash, node->inputs[i]);
     for (uint32_t i = 0; i < attr_count(node); i++) {

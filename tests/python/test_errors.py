@@ -11,16 +11,6 @@ import burn.nn as nn
 import burn.nn.functional as F
 
 
-@pytest.fixture(autouse=True)
-def _told():
-    """A sync tells of the first error since the last one; the next test shall not hear of this one's."""
-    yield
-    try:
-        burn.sync()
-    except burn.Error:
-        pass
-
-
 def line_here():
     return sys._getframe(1).f_lineno
 

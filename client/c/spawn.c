@@ -81,10 +81,12 @@ static bd_error *find_daemon(char path[PATH_BYTES])
             "set BURN_URL, or BURND to the program, or put burnd beside the library or into PATH");
 }
 
-static int spawn(const char *path, int child_fd, pid_t *out_pid)
+/* device: the wanted one, or NULL for the daemon's own choice. */
+static int spawn(const char *path, const char *device, int child_fd, pid_t *out_pid)
 {
-    char number[16], flag[] = "--embedded";
-    char *arguments[] = {(char *)(uintptr_t)path, flag, number, NULL};
+    char number[16], flag[] = "--embedded", device_flag[] = "--device";
+    char *arguments[] = {(char *)(uintptr_t)path, flag, number, device && *device ? device_flag : NULL,
+                         (char *)(uintptr_t)device, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     snprintf(number, sizeof number, "%d", CHILD_FD);
@@ -114,7 +116,7 @@ bd_error *bd_spawn(burn_context *context)
     BD_TRY(find_daemon(path));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         BD_FAIL(UNAVAILABLE, "no socket pair: %s", strerror_r(errno, reason, sizeof reason));
-    int number = spawn(path, pair[1], &context->daemon);
+    int number = spawn(path, context->options.device, pair[1], &context->daemon);
     close(pair[1]);
     if (number != 0) {
         close(pair[0]);

@@ -150,13 +150,18 @@ void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call
         pack_block(&p, block, k, least(at_once, shape->k - k));
 }
 
-void bd_gemm_pack_rows(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                        const bd_gemm_side *side, int64_t batch, int64_t part, void *to)
 {
     panel p = {gemm, shape, side, call, batch, 0, 0, 0, to};
-    int64_t k = part * BD_GEMM_PACK_ROWS;
+    if (side->part_k == 0) {
+        p.to = (char *)to + part * side->block_elements * gemm->element_bytes;
+        pack_block(&p, part, 0, shape->k);
+        return;
+    }
+    int64_t k = part * side->part_k;
     for (int64_t block = 0; block < side->blocks; block++) {
         p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
-        pack_block(&p, block, k, least(BD_GEMM_PACK_ROWS, shape->k - k));
+        pack_block(&p, block, k, least(side->part_k, shape->k - k));
     }
 }

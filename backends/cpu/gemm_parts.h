@@ -36,7 +36,8 @@ enum { BD_GEMM_KERNEL = 0 };
 
 enum {
     BD_GEMM_TURN_COLUMNS = 512,
-    BD_GEMM_PACK_ROWS = 32, /* k of an operand that are packed at once, if it lies across K */
+    BD_GEMM_PACK_ROWS = 32,  /* k that are packed at once of an operand that lies across K, */
+    BD_GEMM_PACK_TURN = 128, /* and of columns that lie along K */
     BD_GEMM_THIN_ROWS = 4,
     BD_GEMM_PAD = 16, /* elements of junk that a transpose may leave behind a block */
 };
@@ -77,6 +78,7 @@ typedef struct bd_gemm_side {
     int64_t batches;                        /* packed copies: the batch points, or 1 */
     int64_t blocks, block;                  /* their number and size in rows or columns */
     int64_t parts;                          /* SHARED: items of the pack pass for each copy */
+    int64_t part_k;                         /* of one, if it spans all blocks; 0: it is a block */
     int64_t block_elements, batch_elements; /* of packed blocks, of all blocks of a batch point */
     size_t shared_at;                       /* bytes */
     int64_t step, step_k;                   /* strides of a plain operand: its own axis and K */
@@ -125,8 +127,8 @@ void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end);
 /* Packs one block of a side at a batch point (gemm_pack.c). */
 void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                   const bd_gemm_side *side, int64_t batch, int64_t block, void *to);
-/* For a side that lies across K: the same few k of all blocks, in the order of memory. */
-void bd_gemm_pack_rows(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
+/* One item of the pack pass: a block, or the same few k of all blocks, in the order of memory. */
+void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                        const bd_gemm_side *side, int64_t batch, int64_t part, void *to);
 /* Address of the first element that a plain access reaches at a batch point. */
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,

@@ -44,14 +44,9 @@ void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end)
         const bd_gemm_side *side = i < row_items ? &shape.rows : &shape.columns;
         int64_t number = i < row_items ? i : i - row_items;
         int64_t batch = number / side->parts, part = number % side->parts;
-        int64_t at = batch * side->batch_elements;
-        if (!side->across)
-            at += part * side->block_elements;
-        char *to = call->shared_scratch + side->shared_at + at * gemm->element_bytes;
-        if (side->across)
-            bd_gemm_pack_rows(gemm, &shape, call, side, batch, part, to);
-        else
-            bd_gemm_pack(gemm, &shape, call, side, batch, part, to);
+        char *to = call->shared_scratch + side->shared_at +
+                   batch * side->batch_elements * gemm->element_bytes;
+        bd_gemm_pack_part(gemm, &shape, call, side, batch, part, to);
     }
 }
 

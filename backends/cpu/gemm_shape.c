@@ -216,8 +216,13 @@ static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_
     bool single = shape->rows.blocks * shape->columns.blocks * shape->splits == 1;
     bool local = single || (other->blocks == 1 && shape->splits == 1 && !side->across);
     side->source = local && !again ? BD_GEMM_LOCAL : BD_GEMM_SHARED;
-    if (side->source == BD_GEMM_SHARED)
-        side->parts = side->across ? ceiling(shape->k, BD_GEMM_PACK_ROWS) : side->blocks;
+    if (side->source != BD_GEMM_SHARED)
+        return;
+    /* Turned rows leave junk behind the last k, which must not be another item's. */
+    bool by_k = side->across || side == &shape->columns;
+    side->part_k = side->across ? BD_GEMM_PACK_ROWS : BD_GEMM_PACK_TURN;
+    side->part_k = by_k ? side->part_k : 0;
+    side->parts = by_k ? ceiling(shape->k, side->part_k) : side->blocks;
 }
 
 static size_t place(size_t *total_bytes, int64_t elements, int64_t element_bytes)
@@ -315,7 +320,7 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     } else if (least(out->m, out->n) >= 2 * gemm->lanes && out->splits == 1) {
         bd_gemm_shape other;
         set_roles(gemm, ints, sizes, true, &other);
-        if (other.splits == 1 && 2 * moving_cost(gemm, &other) < moving_cost(gemm, out))
+        if (other.splits == 1 && 3 * moving_cost(gemm, &other) < 2 * moving_cost(gemm, out))
             *out = other;
     }
     set_source(gemm, out, &out->rows);

@@ -713,7 +713,7 @@ int main(void)
     TCase *cases[] = {maps, rows, dots};
     for (int i = 0; i < 3; i++) {
         tcase_add_checked_fixture(cases[i], setup, teardown);
-        tcase_set_timeout(cases[i], 60);
+        tcase_set_timeout(cases[i], 240);
         suite_add_tcase(suite, cases[i]);
     }
     tcase_add_loop_test(maps, unary_floats, 0, 4);

@@ -448,7 +448,7 @@ int main(void)
     Suite *suite = suite_create("cpu device");
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 60);
+    tcase_set_timeout(all, 240);
     tcase_add_test(all, objects_are_kept_on_disk);
     tcase_add_test(all, other_targets_do_not_share_objects);
     tcase_add_loop_test(all, damaged_objects_are_not_loaded, 0, 5);

@@ -4,6 +4,7 @@
 static bd_error *inner_differ(const bd_shape_call *call, int64_t a, int64_t b) BD_MUST_USE;
 static bd_error *check_gather(const bd_shape_call *call) BD_MUST_USE;
 static bd_error *indexed(const bd_shape_call *call, uint32_t first_index, burn_shape *out) BD_MUST_USE;
+static bd_error *check_room(const burn_shape *x, int dim, const burn_shape *index) BD_MUST_USE;
 
 /* torch.matmul: a vector on the left is a row, on the right a column, and that dim goes again. */
 bd_error *bd_shape_matmul(const bd_shape_call *call, burn_shape *out)
@@ -90,6 +91,7 @@ bd_error *bd_shape_embedding(const bd_shape_call *call, burn_shape *out)
         BD_FAIL(INVALID, "weight must have 2 dims, not %d", weight->rank);
     if (index->rank == BURN_RANK_MAX)
         BD_FAIL(INVALID, "index has %d dims, and the result would have one more", index->rank);
+    BD_TRY(check_room(weight, 0, index));
     *out = *index;
     out->dims[out->rank++] = weight->dims[1];
     return NULL;
@@ -112,6 +114,7 @@ bd_error *bd_shape_take(const bd_shape_call *call, burn_shape *out)
     if (x->rank - 1 + index->rank > BURN_RANK_MAX)
         BD_FAIL(INVALID, "the result would have %d dims, more than %d", x->rank - 1 + index->rank,
                 BURN_RANK_MAX);
+    BD_TRY(check_room(x, dim, index));
     burn_shape shape = {0};
     for (int axis = 0; axis < dim; axis++)
         shape.dims[shape.rank++] = x->dims[axis];
@@ -184,6 +187,16 @@ static bd_error *check_gather(const bd_shape_call *call)
         BD_FAIL(INVALID, "index %s does not fit x %s: as many dims, none larger but dim %d",
                 burn_shape_text(index, index_text), burn_shape_text(x, x_text), dim);
     }
+    return x->rank ? check_room(x, dim, index) : NULL;
+}
+
+/* No index is right for an empty dim: kernels may take for granted that position 0 exists. */
+static bd_error *check_room(const burn_shape *x, int dim, const burn_shape *index)
+{
+    char text[BURN_SHAPE_TEXT_MAX];
+    if (x->dims[dim] == 0 && burn_shape_elements(index) > 0)
+        BD_FAIL(INVALID, "every index is out of range: dim %d of %s is empty", dim,
+                burn_shape_text(x, text));
     return NULL;
 }
 
@@ -204,6 +217,8 @@ static bd_error *indexed(const bd_shape_call *call, uint32_t first_index, burn_s
         BD_TRY(burn_shape_broadcast(&common, bd_shape_of(call, first_index + i), &common));
     if (x->rank - (int32_t)count + common.rank > BURN_RANK_MAX)
         BD_FAIL(INVALID, "the result would have more than %d dims", BURN_RANK_MAX);
+    for (uint32_t i = 0; i < count; i++)
+        BD_TRY(check_room(x, dim + (int)i, &common));
     burn_shape shape = {0};
     for (int axis = 0; axis < dim; axis++)
         shape.dims[shape.rank++] = x->dims[axis];

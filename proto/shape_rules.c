@@ -328,6 +328,8 @@ static bd_error *rule_class_loss(const bd_shape_call *call, burn_shape *out)
         BD_FAIL(INVALID, "the target of x %s has shape %s; it must be %s",
                 burn_shape_text(x, x_text), burn_shape_text(target, target_text),
                 burn_shape_text(&due, (char[BURN_SHAPE_TEXT_MAX]){0}));
+    if (x->dims[class_dim] == 0 && burn_shape_elements(target) > 0)
+        BD_FAIL(INVALID, "every target is out of range: x %s has no classes", burn_shape_text(x, x_text));
     burn_shape weight = {1, {x->dims[class_dim]}};
     if (bd_input_present(call, 2))
         BD_TRY(bd_check_shape(call, 2, &weight));

@@ -142,3 +142,24 @@ def test_iteration_length_and_membership():
         len(burn.tensor(1))
     with pytest.raises(TypeError):
         iter(burn.tensor(1))
+
+
+@pytest.mark.parametrize("use", [
+    lambda i: burn.rand(0, 3)[i],
+    lambda i: burn.rand(0, 3).index_select(0, i),
+    lambda i: burn.rand(2, 0).gather(1, i.reshape(1, 2).expand(2, 2)),
+    lambda i: burn.nn.functional.embedding(i, burn.rand(0, 4)),
+    lambda i: burn.rand(0, 3).scatter_add(0, i.reshape(2, 1).expand(2, 3), burn.rand(2, 3)),
+    lambda i: burn.rand(0, 3).index_put((i,), burn.rand(2, 3), accumulate=True),
+    lambda i: burn.nn.functional.cross_entropy(burn.rand(2, 0), i),
+])
+def test_no_index_is_right_for_an_empty_dim(use):
+    with pytest.raises(IndexError, match="out of range"):
+        use(burn.tensor([0, 0]))
+    assert burn.ones(2).sum().item() == 2
+
+
+def test_no_indices_into_an_empty_dim_are_fine():
+    none = burn.tensor([], dtype=burn.int64)
+    assert tuple(burn.rand(0, 3)[none].shape) == (0, 3)
+    assert burn.rand(0, 3)[none].numpy().size == 0

@@ -214,7 +214,7 @@ def reduction(p):
     k = f"keepdim={keep}"
     text = {"sum": f"{x}.sum({axis}, {k}) / 4", "mean": f"{x}.mean({axis}, {k})", "amax": f"T.amax({x}, {axis}, {k})",
             "amin": f"T.amin({x}, {axis}, {k})", "var": f"{x}.var({axis}, correction=0, {k})",
-            "std": f"({x} + {x}.new_ones(()) * 0).std({axis}, correction=0, {k}) if False else ({x}.var({axis}, correction=0, {k}) + 1).sqrt()",
+            "std": f"({x}.var({axis}, correction=0, {k}) + 1).sqrt()",
             "logsumexp": f"{x}.logsumexp({axis}, {k})", "prod": f"(1 + 0.1 * {x}.tanh()).prod({axis}, {k})",
             "norm": f"({x} * {x}).sum({axis}, {k}).add(0.1).sqrt()"}[op]
     p.emit(text, rest, op=op)

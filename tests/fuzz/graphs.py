@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differential fuzzer: random programs give the same values and gradients fused, unfused, on ref, and by PyTorch.
 
-    graphs.py [--count 200] [--first 0] [--torch 20] [--replay SEED] [--faults]
+    graphs.py [--count 200] [--first 0] [--torch 20] [--replay SEED]
 
 Every program runs four times with other sizes and scalars; the later runs replay the plans of the first.
 --torch N also compares every (count / N)th program with PyTorch (it must be importable). --replay prints one

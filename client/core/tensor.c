@@ -366,6 +366,11 @@ static bd_error *store(burn_tensor *target, bd_value *own_value)
     storage->value = base;
     target->version = ++storage->version;
     bd_tensor_show(target, own_value);
+    if (target->view && storage->base) { /* at once: what it showed would keep its memory */
+        bd_value_hold(base);
+        bd_tensor_show(storage->base, base);
+        storage->base->version = storage->version;
+    }
     return NULL;
 }
 

@@ -151,3 +151,17 @@ def test_self_overlapping_sources():
     m.copy_(m.T.clone())
     x.data = burn.ones(2)
     assert x.shape == (2,) and x.tolist() == [1, 1]
+
+
+def test_a_write_through_a_view_moves_nothing():
+    """The base's memory is written where it lies: one launch stores the slice, none copies the base."""
+    want = np.arange(12, dtype=np.float32).reshape(3, 4)
+    x = burn.tensor(want)
+    for step in range(3):
+        burn.sync()
+        before = burn.stats()["plans"]["launches"]
+        x.view(-1)[5] = float(step)
+        burn.sync()
+        assert burn.stats()["plans"]["launches"] - before == 1
+        want[1, 1] = step
+        np.testing.assert_array_equal(x.numpy(), want)

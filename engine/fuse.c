@@ -222,6 +222,7 @@ static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
         return false;
     bool done = false;
     bd_op_class class = bd_class_of(node);
+    uint32_t checked = region->checked;
     if (is_map_like(class)) {
         claim_rows(fuser, region, value);
         done = !repeats(fuser, region, value) && bd_region_compute(region, value);
@@ -236,6 +237,8 @@ static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
                (has_more_axes || count_side_loads(region, value, node) <= SIDE_LOADS_MAX) &&
                bd_region_reduce(region, value);
     }
+    if (!done)
+        region->checked = checked;
     file_uses(fuser, region); /* also what was wanted before it failed: it is loaded, or dead */
     return done;
 }

@@ -2324,97 +2324,99 @@ static void gradient_cross_entropy(const bd_rule_call *call, bd_node *out)
         bd_node n2 = bd_build(graph, BURN_OP_NE, (bd_node[]){call->inputs[1], n1}, 2, NULL);
         bd_node n3 = bd_rule_whole(graph, 0);
         bd_node n4 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, call->inputs[1], n3}, 3, NULL);
-        const bd_attr_value a5[] = {{.value = (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)}};
-        bd_node n6 = bd_build(graph, BURN_OP_LOG_SOFTMAX, (bd_node[]){call->inputs[0]}, 1, a5);
-        bd_node n7 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n6}, 1, NULL);
-        bd_node n13;
+        const bd_attr_value a5[] = {{.value = bd_rule_size(graph, call->inputs[0], (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0))}, {.value = 0}};
+        bd_node n6 = bd_build(graph, BURN_OP_CHECK_INDEX, (bd_node[]){n4}, 1, a5);
+        const bd_attr_value a7[] = {{.value = (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)}};
+        bd_node n8 = bd_build(graph, BURN_OP_LOG_SOFTMAX, (bd_node[]){call->inputs[0]}, 1, a7);
+        bd_node n9 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n8}, 1, NULL);
+        bd_node n15;
         if (call->inputs[2] != BD_NODE_NONE) {
-            const bd_attr_value a8[] = {{.value = 0}, {.value = 0}};
-            bd_node n9 = bd_build(graph, BURN_OP_TAKE, (bd_node[]){call->inputs[2], n4}, 2, a8);
-            bd_node n10 = bd_rule_whole(graph, 0);
-            bd_node n11 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n9, n10}, 3, NULL);
-            n13 = n11;
+            const bd_attr_value a10[] = {{.value = 0}, {.value = 0}};
+            bd_node n11 = bd_build(graph, BURN_OP_TAKE, (bd_node[]){call->inputs[2], n6}, 2, a10);
+            bd_node n12 = bd_rule_whole(graph, 0);
+            bd_node n13 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n11, n12}, 3, NULL);
+            n15 = n13;
         } else {
-            bd_node n12 = bd_build_cast(graph, n2, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-            n13 = n12;
+            bd_node n14 = bd_build_cast(graph, n2, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+            n15 = n14;
         }
-        bd_node n17;
+        bd_node n19;
         if (call->attrs[0].value == 1) {
-            const bd_attr_value a14[] = {{0}, {.value = 0}, {.value = 0}};
-            bd_node n15 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n13}, 1, a14);
-            bd_node n16 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->gradient, n15}, 2, NULL);
-            n17 = n16;
+            const bd_attr_value a16[] = {{0}, {.value = 0}, {.value = 0}};
+            bd_node n17 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n15}, 1, a16);
+            bd_node n18 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->gradient, n17}, 2, NULL);
+            n19 = n18;
         } else {
-            n17 = call->gradient;
+            n19 = call->gradient;
         }
-        const bd_attr_value a18[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)}};
-        bd_node n19 = bd_build(graph, BURN_OP_IOTA, NULL, 0, a18);
-        bd_node n20 = bd_rule_unsqueeze(graph, n4, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
-        bd_node n21 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n19, n20}, 2, NULL);
-        bd_node n23;
+        const bd_attr_value a20[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)}};
+        bd_node n21 = bd_build(graph, BURN_OP_IOTA, NULL, 0, a20);
+        bd_node n22 = bd_rule_unsqueeze(graph, n6, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
+        bd_node n23 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n21, n22}, 2, NULL);
+        bd_node n25;
         if (call->inputs[3] != BD_NODE_NONE) {
-            bd_node n22 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-            n23 = n22;
+            bd_node n24 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+            n25 = n24;
         } else {
-            n23 = BD_NODE_NONE;
+            n25 = BD_NODE_NONE;
         }
-        bd_node n26;
+        bd_node n28;
         if (call->inputs[3] != BD_NODE_NONE) {
-            bd_node n24 = bd_build_integer(graph, bd_rule_size(graph, call->inputs[0], (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)));
-            bd_node n25 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n23, n24}, 2, NULL);
-            n26 = n25;
+            bd_node n26 = bd_build_integer(graph, bd_rule_size(graph, call->inputs[0], (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)));
+            bd_node n27 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n25, n26}, 2, NULL);
+            n28 = n27;
         } else {
-            n26 = BD_NODE_NONE;
+            n28 = BD_NODE_NONE;
         }
-        bd_node n32;
+        bd_node n34;
         if (call->inputs[3] != BD_NODE_NONE) {
-            bd_node n27 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n17, n13}, 2, NULL);
-            bd_node n28 = bd_rule_whole(graph, 1);
-            bd_node n29 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n28, n23}, 2, NULL);
-            bd_node n30 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n27, n29}, 2, NULL);
-            n32 = n30;
+            bd_node n29 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, n15}, 2, NULL);
+            bd_node n30 = bd_rule_whole(graph, 1);
+            bd_node n31 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n30, n25}, 2, NULL);
+            bd_node n32 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n29, n31}, 2, NULL);
+            n34 = n32;
         } else {
-            bd_node n31 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n17, n13}, 2, NULL);
-            n32 = n31;
+            bd_node n33 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, n15}, 2, NULL);
+            n34 = n33;
         }
-        bd_node n33 = bd_rule_unsqueeze(graph, n32, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
-        bd_node n34 = bd_build_cast(graph, n21, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-        bd_node n35 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n7, n34}, 2, NULL);
-        bd_node n36 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n33, n35}, 2, NULL);
-        bd_node n41;
+        bd_node n35 = bd_rule_unsqueeze(graph, n34, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
+        bd_node n36 = bd_build_cast(graph, n23, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n37 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n9, n36}, 2, NULL);
+        bd_node n38 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n35, n37}, 2, NULL);
+        bd_node n43;
         if (call->inputs[3] != BD_NODE_NONE) {
-            bd_node n37 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n17, n26}, 2, NULL);
-            bd_node n38 = bd_rule_whole(graph, 0);
-            bd_node n39 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n37, n38}, 3, NULL);
-            bd_node n40 = bd_rule_unsqueeze(graph, n39, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
-            n41 = n40;
+            bd_node n39 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, n28}, 2, NULL);
+            bd_node n40 = bd_rule_whole(graph, 0);
+            bd_node n41 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n39, n40}, 3, NULL);
+            bd_node n42 = bd_rule_unsqueeze(graph, n41, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
+            n43 = n42;
         } else {
-            n41 = BD_NODE_NONE;
+            n43 = BD_NODE_NONE;
         }
-        bd_node n54;
+        bd_node n56;
         if (call->inputs[3] != BD_NODE_NONE) {
-            bd_node n51;
+            bd_node n53;
             if (call->inputs[2] != BD_NODE_NONE) {
-                const bd_attr_value a42[] = {{0}, {.value = 0}, {.value = 0}};
-                bd_node n43 = bd_build(graph, BURN_OP_SUM, (bd_node[]){call->inputs[2]}, 1, a42);
-                bd_node n44 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n7, n43}, 2, NULL);
-                bd_node n45 = bd_rule_along(graph, call->inputs[2], n7, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
-                bd_node n46 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n44, n45}, 2, NULL);
-                n51 = n46;
+                const bd_attr_value a44[] = {{0}, {.value = 0}, {.value = 0}};
+                bd_node n45 = bd_build(graph, BURN_OP_SUM, (bd_node[]){call->inputs[2]}, 1, a44);
+                bd_node n46 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, n45}, 2, NULL);
+                bd_node n47 = bd_rule_along(graph, call->inputs[2], n9, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
+                bd_node n48 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n46, n47}, 2, NULL);
+                n53 = n48;
             } else {
-                bd_node n47 = bd_build_integer(graph, bd_rule_size(graph, call->inputs[0], (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)));
-                bd_node n48 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n7, n47}, 2, NULL);
-                bd_node n49 = bd_rule_whole(graph, 1);
-                bd_node n50 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n48, n49}, 2, NULL);
-                n51 = n50;
+                bd_node n49 = bd_build_integer(graph, bd_rule_size(graph, call->inputs[0], (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)));
+                bd_node n50 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, n49}, 2, NULL);
+                bd_node n51 = bd_rule_whole(graph, 1);
+                bd_node n52 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n50, n51}, 2, NULL);
+                n53 = n52;
             }
-            bd_node n52 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n41, n51}, 2, NULL);
-            bd_node n53 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n36, n52}, 2, NULL);
-            n54 = n53;
+            bd_node n54 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n43, n53}, 2, NULL);
+            bd_node n55 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n38, n54}, 2, NULL);
+            n56 = n55;
         } else {
-            n54 = n36;
+            n56 = n38;
         }
-        out[0] = bd_rule_gradient(graph, n54, call->inputs[0]);
+        out[0] = bd_rule_gradient(graph, n56, call->inputs[0]);
     }
     out[1] = BD_NODE_NONE;
     out[2] = BD_NODE_NONE;
@@ -2513,36 +2515,38 @@ static void gradient_nll_loss(const bd_rule_call *call, bd_node *out)
         bd_node n2 = bd_build(graph, BURN_OP_NE, (bd_node[]){call->inputs[1], n1}, 2, NULL);
         bd_node n3 = bd_rule_whole(graph, 0);
         bd_node n4 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, call->inputs[1], n3}, 3, NULL);
-        bd_node n10;
+        const bd_attr_value a5[] = {{.value = bd_rule_size(graph, call->inputs[0], (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0))}, {.value = 0}};
+        bd_node n6 = bd_build(graph, BURN_OP_CHECK_INDEX, (bd_node[]){n4}, 1, a5);
+        bd_node n12;
         if (call->inputs[2] != BD_NODE_NONE) {
-            const bd_attr_value a5[] = {{.value = 0}, {.value = 0}};
-            bd_node n6 = bd_build(graph, BURN_OP_TAKE, (bd_node[]){call->inputs[2], n4}, 2, a5);
-            bd_node n7 = bd_rule_whole(graph, 0);
-            bd_node n8 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n6, n7}, 3, NULL);
-            n10 = n8;
+            const bd_attr_value a7[] = {{.value = 0}, {.value = 0}};
+            bd_node n8 = bd_build(graph, BURN_OP_TAKE, (bd_node[]){call->inputs[2], n6}, 2, a7);
+            bd_node n9 = bd_rule_whole(graph, 0);
+            bd_node n10 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n8, n9}, 3, NULL);
+            n12 = n10;
         } else {
-            bd_node n9 = bd_build_cast(graph, n2, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-            n10 = n9;
+            bd_node n11 = bd_build_cast(graph, n2, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+            n12 = n11;
         }
-        bd_node n14;
+        bd_node n16;
         if (call->attrs[0].value == 1) {
-            const bd_attr_value a11[] = {{0}, {.value = 0}, {.value = 0}};
-            bd_node n12 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n10}, 1, a11);
-            bd_node n13 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->gradient, n12}, 2, NULL);
-            n14 = n13;
+            const bd_attr_value a13[] = {{0}, {.value = 0}, {.value = 0}};
+            bd_node n14 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n12}, 1, a13);
+            bd_node n15 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->gradient, n14}, 2, NULL);
+            n16 = n15;
         } else {
-            n14 = call->gradient;
+            n16 = call->gradient;
         }
-        const bd_attr_value a15[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)}};
-        bd_node n16 = bd_build(graph, BURN_OP_IOTA, NULL, 0, a15);
-        bd_node n17 = bd_rule_unsqueeze(graph, n4, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
-        bd_node n18 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n16, n17}, 2, NULL);
-        bd_node n19 = bd_build(graph, BURN_OP_NEG, (bd_node[]){n14}, 1, NULL);
-        bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, n10}, 2, NULL);
-        bd_node n21 = bd_rule_unsqueeze(graph, n20, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
-        bd_node n22 = bd_rule_whole(graph, 0);
-        bd_node n23 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n18, n21, n22}, 3, NULL);
-        out[0] = bd_rule_gradient(graph, n23, call->inputs[0]);
+        const bd_attr_value a17[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0)}};
+        bd_node n18 = bd_build(graph, BURN_OP_IOTA, NULL, 0, a17);
+        bd_node n19 = bd_rule_unsqueeze(graph, n6, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
+        bd_node n20 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n18, n19}, 2, NULL);
+        bd_node n21 = bd_build(graph, BURN_OP_NEG, (bd_node[]){n16}, 1, NULL);
+        bd_node n22 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n21, n12}, 2, NULL);
+        bd_node n23 = bd_rule_unsqueeze(graph, n22, (bd_rule_rank(graph, call->inputs[0]) > 1 ? 1 : 0));
+        bd_node n24 = bd_rule_whole(graph, 0);
+        bd_node n25 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n20, n23, n24}, 3, NULL);
+        out[0] = bd_rule_gradient(graph, n25, call->inputs[0]);
     }
     out[1] = BD_NODE_NONE;
     out[2] = BD_NODE_NONE;

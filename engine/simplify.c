@@ -174,10 +174,31 @@ static bd_node arithmetic(bd_graph *graph, const bd_graph_node *node)
     }
 }
 
+/* Whether an index might be out of range in what makes a node; true also if that is much. */
+static bool may_fault(const bd_graph *graph, bd_node node)
+{
+    enum { SEARCH_MAX = 32 };
+    bd_node stack[SEARCH_MAX];
+    uint32_t depth = 0, seen = 0;
+    stack[depth++] = node;
+    while (depth > 0 && seen++ < SEARCH_MAX) {
+        const bd_graph_node *at = bd_graph_at(graph, stack[--depth]);
+        if (at->kind != BD_NODE_OP)
+            continue;
+        if (at->op == BURN_OP_GATHER || at->op == BURN_OP_SCATTER ||
+            at->op == BURN_OP_SCATTER_ADD || at->op == BURN_OP_CHECK_INDEX ||
+            depth + at->input_count > SEARCH_MAX)
+            return true;
+        for (uint32_t i = 0; i < at->input_count; i++)
+            stack[depth++] = at->inputs[i];
+    }
+    return depth > 0;
+}
+
 static bd_node select(bd_graph *graph, const bd_graph_node *node)
 {
     const bd_graph_node *condition = constant(graph, node->inputs[0]);
-    if (node->inputs[1] == node->inputs[2])
+    if (node->inputs[1] == node->inputs[2] && !may_fault(graph, node->inputs[0]))
         return node->inputs[1];
     if (condition)
         return node->inputs[condition->constant_i ? 1 : 2];
@@ -384,7 +405,8 @@ static bd_node rewrite(bd_graph *graph, bd_node at, bool single_use)
     default:
         break;
     }
-    if (out == BD_NODE_NONE && info->flags & BURN_OP_POINTWISE)
+    /* An index of no elements is right, whatever they would be. */
+    if (out == BD_NODE_NONE && info->flags & BURN_OP_POINTWISE && node->op != BURN_OP_CHECK_INDEX)
         out = uniform_pointwise(graph, node);
     return out;
 }

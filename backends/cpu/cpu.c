@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backends/cpu/cache.h"
+#include "backends/cpu/checks.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/loop.h"
@@ -282,6 +283,8 @@ static bd_error *load_kernel(bd_device *device, const bd_kir *program, const uin
     bd_error *err = make_kernel(device, program, code, out);
     if (err)
         bd_code_free(code);
+    else
+        (*out)->checks = bd_checks_create(program);
     return err;
 }
 
@@ -347,6 +350,7 @@ static void cpu_kernel_free(bd_device *device, bd_kernel *kernel)
     if (!kernel)
         return;
     bd_loaded *code = kernel->code;
+    bd_checks_destroy(kernel->checks);
     kernel->ops->destroy(kernel);
     bd_code_free(code);
 }

@@ -56,9 +56,11 @@ typedef struct bd_kernel_ops {
 } bd_kernel_ops;
 
 struct bd_loaded;
+struct bd_checks;
 
 /* The head of every kernel; a kind of kernel puts it first in its own struct. */
 struct bd_kernel {
     const bd_kernel_ops *ops;
-    struct bd_loaded *code; /* owned; freed by cpu.c after destroy */
+    struct bd_loaded *code;   /* owned; freed by cpu.c after destroy */
+    struct bd_checks *checks; /* owned likewise; NULL: no index is checked */
 };

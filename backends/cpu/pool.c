@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backends/cpu/checks.h"
 #include "backends/cpu/math_calls.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
@@ -176,6 +177,19 @@ static void run_stage_alone(const bd_pool *pool, int worker)
 
 /* ---- stages ---- */
 
+/* The passes of a block; none if it cannot run. */
+static int passes_of(const bd_pool *pool, const bd_launch *launch, uint32_t block, bd_pass *out)
+{
+    const bd_kernel *kernel = launch->kernel;
+    const int64_t *ints = launch->blocks[block].ints;
+    int32_t tag;
+    if (!bd_checks_nothing(kernel->checks, ints, &tag))
+        return kernel->ops->plan(kernel, ints, out);
+    bd_call call = {.fault = pool->submission->fault, .launch = pool->launch_number, .block = block};
+    report(&call, tag, 0, 0);
+    return 0;
+}
+
 static void add_part(bd_pool *pool, const bd_launch *launch, uint32_t number, const bd_pass *pass)
 {
     size_t worker = 0, shared = 0;
@@ -233,8 +247,7 @@ static bool next_stage(bd_pool *pool)
             pool->pass_number = 0;
             continue;
         }
-        const int64_t *ints = launch->blocks[pool->block_number].ints;
-        int count = ops->plan(launch->kernel, ints, passes);
+        int count = passes_of(pool, launch, pool->block_number, passes);
         if (pool->pass_number < count) /* an empty product has no pass */
             add_part(pool, launch, pool->block_number, &passes[pool->pass_number]);
         pool->flat = count == 1 && pool->pass_number == 0;
@@ -245,9 +258,8 @@ static bool next_stage(bd_pool *pool)
         /* Blocks of a single pass without shared scratch run side by side. */
         while (pool->flat && pool->block_number < launch->block_count) {
             size_t worker = 0, shared = 0;
-            ints = launch->blocks[pool->block_number].ints;
-            ops->scratch(launch->kernel, ints, &worker, &shared);
-            if (shared > 0 || ops->plan(launch->kernel, ints, passes) != 1)
+            ops->scratch(launch->kernel, launch->blocks[pool->block_number].ints, &worker, &shared);
+            if (shared > 0 || passes_of(pool, launch, pool->block_number, passes) != 1)
                 break;
             add_part(pool, launch, pool->block_number, &passes[0]);
             pool->block_number++;

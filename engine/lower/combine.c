@@ -185,6 +185,7 @@ void bd_region_combine(bd_region *into, const bd_region *from)
         into->virtual_extents[into->virtual_count] = place.extent;
         into->virtuals[into->virtual_count++] = place;
     }
+    into->checked |= from->checked << map.first_virtual;
     for (size_t i = 0; i < from->roots.count; i++) {
         bd_region_root root = from->roots.items[i];
         root.value = map.values[root.value];

@@ -38,6 +38,7 @@ typedef struct bd_emitter {
     int8_t *memo_sweep;      /* EACH: of which sweep */
     bd_kir_value virtual_memo[BD_REGION_VIRTUALS_MAX];
     int8_t virtual_sweep[BD_REGION_VIRTUALS_MAX];
+    uint32_t lone_checks; /* virtuals, bits: no address that is emitted has them */
     int8_t sweep; /* being emitted; -1 outside EACH phases */
     BD_VEC(bd_int) ints;
     BD_VEC(bd_node) buffers;
@@ -53,11 +54,14 @@ void bd_visit_needs(bd_emitter *emitter, uint32_t value, bd_visit_value visit, v
 void bd_visit_affine(bd_emitter *emitter, const bd_affine *index, bd_visit_value visit, void *user);
 /* The level of an index: its axes and computed places. */
 bd_stage bd_stage_of_affine(const bd_emitter *emitter, const bd_affine *index);
+/* The level and sweep of a virtual's check. */
+bd_stage bd_stage_of_check(const bd_emitter *emitter, uint32_t number);
 
 /* emit_value.c */
 void bd_emit_value(bd_emitter *emitter, uint32_t value);
 bd_kir_value bd_emitted(const bd_emitter *emitter, uint32_t value);
 void bd_emit_store(bd_emitter *emitter, const bd_region_root *root);
+void bd_emit_check(bd_emitter *emitter, uint32_t number);
 void bd_emit_reduce(bd_emitter *emitter, uint32_t value);
 bd_kir_value bd_emit_cast(bd_emitter *emitter, bd_kir_value value, burn_dtype dtype);
 bd_kir_int bd_emit_integer(bd_emitter *emitter, bd_int integer);

@@ -128,6 +128,11 @@ static bd_kir_value virtual_value(bd_emitter *emitter, uint32_t number)
     return value;
 }
 
+void bd_emit_check(bd_emitter *emitter, uint32_t number)
+{
+    (void)virtual_value(emitter, number);
+}
+
 /* Sum of the terms as an i64; only the virtual ones if `real` is false. */
 static bd_kir_value emit_affine(bd_emitter *emitter, const bd_affine *index, bool real)
 {

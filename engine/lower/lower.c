@@ -186,6 +186,12 @@ static bool root_is_at(const bd_emitter *emitter, const bd_region_root *root, bd
     return each == (level == BD_LEVEL_EACH) && own == sweep;
 }
 
+static bool check_is_at(const bd_emitter *emitter, uint32_t number, bd_level level, uint32_t sweep)
+{
+    bd_stage stage = bd_stage_of_check(emitter, number);
+    return (emitter->lone_checks >> number & 1) && stage.level == level && stage.sweep == sweep;
+}
+
 static void emit_row(bd_emitter *emitter, uint32_t sweep)
 {
     bool begun = false;
@@ -199,6 +205,14 @@ static void emit_row(bd_emitter *emitter, uint32_t sweep)
             bd_kir_begin_phase(emitter->builder, BD_KIR_ROW);
         begun = true;
         bd_emit_value(emitter, value);
+    }
+    for (uint32_t i = 0; i < emitter->region->virtual_count; i++) {
+        if (!check_is_at(emitter, i, BD_LEVEL_ROW, sweep))
+            continue;
+        if (!begun)
+            bd_kir_begin_phase(emitter->builder, BD_KIR_ROW);
+        begun = true;
+        bd_emit_check(emitter, i);
     }
     for (size_t i = 0; i < emitter->region->roots.count; i++) {
         const bd_region_root *root = &emitter->region->roots.items[i];
@@ -244,6 +258,8 @@ static void emit_each(bd_emitter *emitter, uint32_t sweep, int *slots)
                      emitter->stages[emitter->order[i]].sweep == sweep + 1;
     for (size_t i = 0; i < region->roots.count; i++)
         has_sinks |= root_is_at(emitter, &region->roots.items[i], BD_LEVEL_EACH, sweep);
+    for (uint32_t i = 0; i < region->virtual_count; i++)
+        has_sinks |= check_is_at(emitter, i, BD_LEVEL_EACH, sweep);
     if (!has_sinks)
         return;
     bd_kir_begin_phase(emitter->builder, BD_KIR_EACH);
@@ -256,6 +272,10 @@ static void emit_each(bd_emitter *emitter, uint32_t sweep, int *slots)
         uint32_t value = emitter->order[i];
         if (is_reduce(emitter, value) && emitter->stages[value].sweep == sweep + 1)
             bd_emit_reduce(emitter, value);
+    }
+    for (uint32_t i = 0; i < region->virtual_count; i++) {
+        if (check_is_at(emitter, i, BD_LEVEL_EACH, sweep))
+            bd_emit_check(emitter, i);
     }
     for (size_t i = 0; i < region->roots.count; i++) {
         if (root_is_at(emitter, &region->roots.items[i], BD_LEVEL_EACH, sweep))
@@ -304,14 +324,19 @@ static void emit_contraction(bd_emitter *emitter)
     emit_operand(emitter, BD_KIR_OPERAND_B, 1);
     bd_kir_begin_phase(emitter->builder, BD_KIR_EPILOGUE);
     emit_domain(emitter, BD_DOMAIN_MAIN);
+    for (uint32_t i = 0; i < emitter->region->virtual_count; i++) {
+        if (emitter->lone_checks >> i & 1)
+            bd_emit_check(emitter, i);
+    }
     for (size_t i = 0; i < emitter->region->roots.count; i++)
         bd_emit_store(emitter, &emitter->region->roots.items[i]);
 }
 
 /* ---- the whole ---- */
 
-static bool copies_in_place(const bd_region *region)
+static bool copies_in_place(const bd_emitter *emitter)
 {
+    const bd_region *region = emitter->region;
     for (size_t i = 0; i < region->roots.count; i++) {
         const bd_region_root *root = &region->roots.items[i];
         const bd_region_value *value = &region->values.items[root->value];
@@ -319,7 +344,7 @@ static bool copies_in_place(const bd_region *region)
             !bd_affine_equal(region->ints, value->index, &root->address))
             return false;
     }
-    return region->roots.count > 0;
+    return region->roots.count > 0 && emitter->faults.count == 0;
 }
 
 static bd_error *run(bd_emitter *emitter, bd_lowered *out)
@@ -350,7 +375,7 @@ static bd_error *run(bd_emitter *emitter, bd_lowered *out)
         .fault_records = bd_arena_copy(emitter->arena, emitter->faults.items,
                                        emitter->faults.count * sizeof(uint32_t)),
         .fault_count = (uint32_t)emitter->faults.count,
-        .copies_in_place = copies_in_place(region),
+        .copies_in_place = copies_in_place(emitter),
     };
     return NULL;
 }

@@ -90,6 +90,7 @@ typedef struct bd_region {
     BD_VEC(bd_region_context) contexts; /* [0]: none */
     uint32_t virtual_count;
     bd_region_virtual virtuals[BD_REGION_VIRTUALS_MAX];
+    uint32_t checked; /* virtuals, bits: their places are checked even if no address depends on them */
     bd_int virtual_extents[BD_REGION_VIRTUALS_MAX];
     BD_VEC(bd_region_root) roots;
     BD_VEC(uint32_t) opened; /* values wanted since fusion last looked */

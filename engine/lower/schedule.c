@@ -43,6 +43,23 @@ static void push_new(bd_emitter *emitter, uint32_t value, void *user)
         *bd_vec_push(&work->stack) = value;
 }
 
+static void place_pending(bd_emitter *emitter, pending *work)
+{
+    while (work->stack.count > 0) {
+        uint32_t value = work->stack.items[work->stack.count - 1];
+        if (work->state[value] == 0) {
+            work->state[value] = 1;
+            bd_visit_needs(emitter, value, push_new, work);
+            continue;
+        }
+        work->stack.count--;
+        if (work->state[value] == 1) {
+            work->state[value] = 2;
+            emitter->order[emitter->order_count++] = value;
+        }
+    }
+}
+
 static void order_values(bd_emitter *emitter)
 {
     bd_region *region = emitter->region;
@@ -52,21 +69,35 @@ static void order_values(bd_emitter *emitter)
         const bd_region_root *root = &region->roots.items[i];
         push_new(emitter, root->value, &work);
         bd_visit_affine(emitter, &root->address, push_new, &work);
-        while (work.stack.count > 0) {
-            uint32_t value = work.stack.items[work.stack.count - 1];
-            if (work.state[value] == 0) {
-                work.state[value] = 1;
-                bd_visit_needs(emitter, value, push_new, &work);
-                continue;
-            }
-            work.stack.count--;
-            if (work.state[value] == 1) {
-                work.state[value] = 2;
-                emitter->order[emitter->order_count++] = value;
-            }
-        }
+        place_pending(emitter, &work);
+    }
+    for (uint32_t i = 0; i < region->virtual_count; i++) {
+        if (region->checked >> i & 1)
+            push_new(emitter, region->virtuals[i].value, &work);
+        place_pending(emitter, &work);
     }
     bd_vec_deinit(&work.stack);
+}
+
+static uint32_t virtuals_of(const bd_affine *index)
+{
+    uint32_t virtuals = 0;
+    for (uint32_t i = 0; index && i < index->count; i++) {
+        if (index->terms[i].axis >= BD_VIRTUAL_AXIS)
+            virtuals |= 1u << (index->terms[i].axis - BD_VIRTUAL_AXIS);
+    }
+    return virtuals;
+}
+
+/* A place that no address depends on (every element there is the same) has to be right all the same. */
+static void find_lone_checks(bd_emitter *emitter)
+{
+    bd_region *region = emitter->region;
+    emitter->lone_checks = region->checked;
+    for (uint32_t i = 0; i < emitter->order_count; i++)
+        emitter->lone_checks &= ~virtuals_of(region->values.items[emitter->order[i]].index);
+    for (size_t i = 0; i < region->roots.count; i++)
+        emitter->lone_checks &= ~virtuals_of(&region->roots.items[i].address);
 }
 
 /* ---- stages ---- */
@@ -100,6 +131,12 @@ bd_stage bd_stage_of_affine(const bd_emitter *emitter, const bd_affine *index)
                    &emitter->stages[emitter->region->virtuals[axis - BD_VIRTUAL_AXIS].value]);
     }
     return stage;
+}
+
+bd_stage bd_stage_of_check(const bd_emitter *emitter, uint32_t number)
+{
+    bd_affine place = bd_affine_axis((uint8_t)(BD_VIRTUAL_AXIS + number));
+    return bd_stage_of_affine(emitter, &place);
 }
 
 static void join_context(const bd_emitter *emitter, bd_stage *stage, uint32_t context)
@@ -191,6 +228,10 @@ static void mark_sinks(bd_emitter *emitter, uint32_t sweep, marking *marks)
             bd_visit_affine(emitter, &root->address, mark, marks);
         }
     }
+    for (uint32_t i = 0; i < region->virtual_count; i++) {
+        if (emitter->lone_checks >> i & 1 && bd_stage_of_check(emitter, i).sweep == sweep)
+            mark(emitter, region->virtuals[i].value, marks);
+    }
 }
 
 static void plan_sweep(bd_emitter *emitter, uint32_t sweep, uint32_t *slot_count)
@@ -213,7 +254,7 @@ static void plan_sweep(bd_emitter *emitter, uint32_t sweep, uint32_t *slot_count
     }
 }
 
-/* Whether a store of each element waits for the last reduction. */
+/* Whether a store or check of each element waits for the last reduction. */
 static bool stores_last(const bd_emitter *emitter)
 {
     for (size_t i = 0; i < emitter->region->roots.count; i++) {
@@ -221,6 +262,12 @@ static bool stores_last(const bd_emitter *emitter)
         bd_stage place = bd_stage_of_affine(emitter, &root->address);
         join_stage(&place, &emitter->stages[root->value]);
         if (place.level == BD_LEVEL_EACH && place.sweep == emitter->sweep_count)
+            return true;
+    }
+    for (uint32_t i = 0; i < emitter->region->virtual_count; i++) {
+        bd_stage check = bd_stage_of_check(emitter, i);
+        if (emitter->lone_checks >> i & 1 && check.level == BD_LEVEL_EACH &&
+            check.sweep == emitter->sweep_count)
             return true;
     }
     return false;
@@ -232,6 +279,7 @@ bd_error *bd_schedule(bd_emitter *emitter)
     emitter->serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
     emitter->stages = BD_ARENA_ARRAY(emitter->arena, bd_stage, region->values.count + 1);
     order_values(emitter);
+    find_lone_checks(emitter);
     for (uint32_t i = 0; i < emitter->order_count; i++) {
         uint32_t value = emitter->order[i];
         emitter->stages[value] = stage_of(emitter, value);

@@ -261,6 +261,7 @@ static bool pass_gather(builder *into, const bd_graph_node *gather, const bd_gra
     if (!add_virtual(region, index, input->dims[dim], gather->record, &axis))
         return false;
     into->position.runs[place].index = bd_affine_axis(axis);
+    region->checked |= 1u << (axis - BD_VIRTUAL_AXIS);
     return true;
 }
 

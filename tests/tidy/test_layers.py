@@ -83,7 +83,7 @@ NAMES = {
     # what a record means without saying so: promotion, broadcasting, and the sums that undo broadcasting
     "engine/build_insert.c": "ADD CAST EXPAND RESHAPE SUM",
     # algebra of the graph; a rule here is about the few ops that it rewrites
-    "engine/simplify.c": "ADD CAST CONCAT DIV DOT EXPAND FULL MAX MIN MUL NEG PAD PERMUTE PROD RESHAPE SLICE SUB SUM WHERE",
+    "engine/simplify.c": "ADD CAST CHECK_INDEX CONCAT DIV DOT EXPAND FULL GATHER MAX MIN MUL NEG PAD PERMUTE PROD RESHAPE SCATTER SCATTER_ADD SLICE SUB SUM WHERE",
     # tensors over immutable values: a view is the recipe of its ops, writing through it is their inverse
     "client/core/strides.c": "EXPAND PERMUTE RESHAPE SLICE",
     "client/core/view.c": "DETACH EXPAND PERMUTE RESHAPE SLICE SLICE_UPDATE",

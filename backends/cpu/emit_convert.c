@@ -110,10 +110,35 @@ LLVMValueRef bd_part_integer(bd_emit *emit, LLVMValueRef like, int64_t value)
 LLVMValueRef bd_part_intrinsic(bd_emit *emit, const char *name, LLVMTypeRef overload,
                                LLVMValueRef *arguments, unsigned count)
 {
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, &overload, 1);
-    LLVMTypeRef type = LLVMIntrinsicGetType(emit->module->context, id, &overload, 1);
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name)), overloads = overload ? 1 : 0;
+    LLVMValueRef function =
+        LLVMGetIntrinsicDeclaration(emit->module->llvm, id, &overload, overloads);
+    LLVMTypeRef type = LLVMIntrinsicGetType(emit->module->context, id, &overload, overloads);
     return LLVMBuildCall2(emit->builder, type, function, arguments, count, "");
+}
+
+/* One shuffle of a and b, whose lanes count on: lanes first to first + count. */
+static LLVMValueRef shuffled(bd_emit *emit, LLVMValueRef a, LLVMValueRef b, unsigned first,
+                             unsigned count)
+{
+    LLVMValueRef numbers[256];
+    BD_ASSERT(count <= 256);
+    for (unsigned i = 0; i < count; i++)
+        numbers[i] = LLVMConstInt(emit->module->i32, first + i, 0);
+    return LLVMBuildShuffleVector(emit->builder, a, b, LLVMConstVector(numbers, count), "");
+}
+
+LLVMValueRef bd_part_lanes(bd_emit *emit, LLVMValueRef vector, unsigned first, unsigned count)
+{
+    if (count == 1)
+        return LLVMBuildExtractElement(emit->builder, vector,
+                                       LLVMConstInt(emit->module->i32, first, 0), "");
+    return shuffled(emit, vector, LLVMGetPoison(LLVMTypeOf(vector)), first, count);
+}
+
+LLVMValueRef bd_part_joined(bd_emit *emit, LLVMValueRef low, LLVMValueRef high)
+{
+    return shuffled(emit, low, high, 0, 2 * LLVMGetVectorSize(LLVMTypeOf(low)));
 }
 
 LLVMValueRef bd_part_isnan(bd_emit *emit, LLVMValueRef value)

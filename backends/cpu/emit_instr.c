@@ -65,9 +65,14 @@ static LLVMValueRef arithmetic(bd_emit *emit, const bd_kir_instr *instr)
     }
     if (instr->code == BD_KIR_SELECT)
         return choose(emit, inputs[0], inputs[1], inputs[2]);
+    burn_dtype dtype = operand_dtype(emit, instr, 0);
+    if (instr->code == BD_KIR_DIV && like == inputs[0] && !bd_part_is_vector(inputs[1])) {
+        LLVMValueRef quotient = bd_part_divide_by(emit, dtype, inputs[0], inputs[1]);
+        if (quotient)
+            return quotient;
+    }
     for (int i = 0; i < count; i++)
         inputs[i] = bd_part_match(emit, inputs[i], like);
-    burn_dtype dtype = operand_dtype(emit, instr, 0);
     if (instr->code == BD_KIR_CAST)
         return bd_part_cast(emit, inputs[0], dtype, (burn_dtype)instr->dtype);
     if (instr->code == BD_KIR_FMA) {

@@ -35,7 +35,11 @@ LLVMValueRef bd_part_integer(bd_emit *emit, LLVMValueRef like, int64_t value);
 LLVMTypeRef bd_part_like(LLVMValueRef like, LLVMTypeRef element);
 /* Splats it if `like` is a vector and it is none. */
 LLVMValueRef bd_part_match(bd_emit *emit, LLVMValueRef value, LLVMValueRef like);
-/* An intrinsic overloaded on one type: "llvm.sqrt". */
+/* `count` lanes from `first` on; one lane is a scalar. */
+LLVMValueRef bd_part_lanes(bd_emit *emit, LLVMValueRef vector, unsigned first, unsigned count);
+/* Two vectors of one type, one behind the other. */
+LLVMValueRef bd_part_joined(bd_emit *emit, LLVMValueRef low, LLVMValueRef high);
+/* An intrinsic overloaded on one type: "llvm.sqrt"; overload NULL: on none. */
 LLVMValueRef bd_part_intrinsic(bd_emit *emit, const char *name, LLVMTypeRef overload,
                                LLVMValueRef *arguments, unsigned count);
 
@@ -64,6 +68,9 @@ LLVMValueRef bd_part_random(bd_emit *emit, const bd_kir_instr *instr);
 
 /* math.c: NULL if there is no form in code for this dtype and target. */
 LLVMValueRef bd_part_math(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef a);
+/* A vector by a scalar; NULL if plain division is as good. */
+LLVMValueRef bd_part_divide_by(bd_emit *emit, burn_dtype dtype, LLVMValueRef x,
+                               LLVMValueRef divisor);
 LLVMValueRef bd_part_pow(bd_emit *emit, burn_dtype dtype, LLVMValueRef x, LLVMValueRef y);
 /* Through a table of C functions over f64 or i64 arrays. */
 LLVMValueRef bd_part_math_call(bd_emit *emit, int function, LLVMValueRef a, LLVMValueRef b);

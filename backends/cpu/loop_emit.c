@@ -135,7 +135,7 @@ static void vector_loop(walk *w, const bd_kir_phase *phase, LLVMValueRef first, 
     bd_emit *emit = w->emit;
     unsigned lanes = emit->lanes;
     bd_loop_reductions_clear(emit);
-    if (lanes > 1 && w->shape->single) {
+    if (lanes > 1 && bd_loop_is_single(w->shape, emit->program, phase)) {
         one_vector_loop(w, phase, first, last, true);
     } else if (lanes > 1) {
         LLVMValueRef rest = one_vector_loop(w, phase, first, last, false);

@@ -236,17 +236,6 @@ void bd_loop_reductions_after(bd_emit *emit, bd_emit_frame *frame)
             emit->loop->reductions[i].now[part] = frame->phis[number++];
 }
 
-static LLVMValueRef half_of(bd_emit *emit, LLVMValueRef vector, unsigned first, unsigned count)
-{
-    LLVMValueRef numbers[128];
-    for (unsigned i = 0; i < count; i++)
-        numbers[i] = LLVMConstInt(emit->module->i32, first + i, 0);
-    if (count == 1)
-        return LLVMBuildExtractElement(emit->builder, vector, numbers[0], "");
-    return LLVMBuildShuffleVector(emit->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)),
-                                  LLVMConstVector(numbers, count), "");
-}
-
 /* The total of all lanes, folded in memory to those of one register: halves onto halves. */
 static void folded(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef value[2])
 {
@@ -277,8 +266,8 @@ static void across(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef va
         LLVMValueRef upper[2] = {NULL, NULL};
         emit->lanes = half;
         for (int part = 0; part < reduction->parts; part++) {
-            upper[part] = half_of(emit, value[part], half, half);
-            value[part] = half_of(emit, value[part], 0, half);
+            upper[part] = bd_part_lanes(emit, value[part], half, half);
+            value[part] = bd_part_lanes(emit, value[part], 0, half);
         }
         combine(emit, reduction, value, upper);
     }

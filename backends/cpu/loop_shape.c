@@ -70,6 +70,21 @@ static int weight_of(const bd_kir_instr *instr)
     }
 }
 
+static int phase_weight(const bd_kir *program, const bd_kir_phase *phase)
+{
+    int weight = 0;
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        weight += weight_of(&program->instrs[i]);
+    return weight;
+}
+
+bool bd_loop_is_single(const bd_loop_shape *shape, const bd_kir *program, const bd_kir_phase *phase)
+{
+    /* Maps wait for memory anyway; phases of rows find their operands in the cache. */
+    int most = shape->form == BD_LOOP_MAP ? 4 : 24;
+    return shape->masked && phase_weight(program, phase) > most;
+}
+
 static bool is_f64_program(const bd_kir *program)
 {
     for (int i = 0; i < program->instr_count; i++)
@@ -158,7 +173,7 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
                                                                            : 1;
     }
     shape->lanes = shape->vector_axis < 0 ? 1 : lanes * shape->unroll;
-    shape->single = target->masked && weight > 4;
+    shape->masked = target->masked;
     size_t widest = 1;
     for (int i = 0; i < program->buffer_count; i++)
         if (burn_dtype_size(program->buffers[i].dtype) > widest)
@@ -182,9 +197,9 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
         const bd_kir_phase *phase = &program->phases[p];
         if (phase->kind == BD_KIR_EACH)
             shape.each[shape.each_count++] = p;
+        weight += phase->kind == BD_KIR_UNIFORM ? 0 : phase_weight(program, phase);
         for (int i = phase->first; i < phase->first + phase->count; i++) {
             const bd_kir_instr *instr = &program->instrs[i];
-            weight += phase->kind == BD_KIR_UNIFORM ? 0 : weight_of(instr);
             if (phase->kind != BD_KIR_EACH)
                 continue;
             ordered |= instr->code == BD_KIR_STORE_AT;

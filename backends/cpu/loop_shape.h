@@ -35,7 +35,7 @@ typedef struct bd_loop_shape {
     bd_loop_form form;
     int vector_axis; /* -1: none */
     unsigned lanes, unroll;
-    bool single; /* one masked loop instead of a full one and a masked tail */
+    bool masked; /* as the target's */
     bool may_split;
     bool split_slots;                          /* the split needs slots in shared scratch */
     int outer[BD_KIR_AXES_MAX], outer_count;   /* axes that items walk, but for the vector axis */
@@ -51,6 +51,10 @@ typedef struct bd_loop_shape {
 /* UNSUPPORTED if the program has more reductions than fit. */
 bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program,
                            bd_loop_shape *out) BD_MUST_USE;
+/* Whether a phase's innermost loop is one masked loop: less code than a full one and a masked tail,
+ * at some instructions more a turn. */
+bool bd_loop_is_single(const bd_loop_shape *shape, const bd_kir *program,
+                       const bd_kir_phase *phase);
 /* Bytes of a value in slots and partials: f16 and bf16 as f32. */
 size_t bd_loop_value_bytes(burn_dtype dtype);
 /* Number of i64 or dtype words that a reduction's partial has: 2 for ARGMAX and ARGMIN. */

@@ -64,6 +64,15 @@ LLVMValueRef bd_part_math(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRe
     return function(emit, a);
 }
 
+LLVMValueRef bd_part_divide_by(bd_emit *emit, burn_dtype dtype, LLVMValueRef x,
+                               LLVMValueRef divisor)
+{
+    bool narrow = burn_dtype_is_float(dtype) && dtype != BURN_F64;
+    if (!narrow || !emit->module->target->masked || !bd_part_is_vector(x))
+        return NULL;
+    return bd_math_divide_by(emit, x, divisor);
+}
+
 LLVMValueRef bd_part_pow(bd_emit *emit, burn_dtype dtype, LLVMValueRef x, LLVMValueRef y)
 {
     if (dtype == BURN_F64 || !emit->module->target->fma)

@@ -7,10 +7,11 @@
 /* 1.5 * 2^23: added to a small number it leaves the rounded integer in the low bits. */
 static const double MAGIC = 12582912.0;
 
-/* Rounds to the nearest integer, as f32 and as i32. */
-static value rounded(bd_emit *e, value x, value *out_whole)
+/* x * by to the nearest integer, as f32 and as i32. */
+static value rounded(bd_emit *e, value x, double by, value *out_whole)
 {
-    value magic = number(e, x, MAGIC), moved = add(e, x, magic);
+    value magic = number(e, x, MAGIC);
+    value moved = by == 1 ? add(e, x, magic) : fma3(e, x, number(e, x, by), magic);
     value bits = bits_of(e, moved);
     *out_whole = LLVMBuildSub(e->builder, bits, whole(e, bits, 0x4B400000), "");
     return sub(e, moved, magic);
@@ -31,18 +32,53 @@ static value power_of_two(bd_emit *e, value k)
     return from_bits(e, LLVMBuildShl(e->builder, biased, whole(e, k, 23), ""));
 }
 
+enum { SCALEF_LANES = 16 };
+
+/* Whether one instruction scales by powers of two. */
+static bool has_scalef(const bd_emit *e, value x)
+{
+    unsigned lanes = bd_part_is_vector(x) ? LLVMGetVectorSize(LLVMTypeOf(x)) : 1;
+    bool whole_registers = lanes >= SCALEF_LANES && (lanes & (lanes - 1)) == 0;
+    return e->module->target->masked && whole_registers;
+}
+
+/* x * 2^k, k whole f32: halves until a register is left. */
+static value scalef(bd_emit *e, value x, value k)
+{
+    const bd_module *m = e->module;
+    unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(x)), half = lanes / 2;
+    if (lanes == SCALEF_LANES) {
+        value all = LLVMConstAllOnes(m->i16), current_rounding = LLVMConstInt(m->i32, 4, 0);
+        value arguments[] = {x, k, LLVMConstNull(LLVMTypeOf(x)), all, current_rounding};
+        return bd_part_intrinsic(e, "llvm.x86.avx512.mask.scalef.ps.512", NULL, arguments, 5);
+    }
+    value low = scalef(e, bd_part_lanes(e, x, 0, half), bd_part_lanes(e, k, 0, half));
+    value high = scalef(e, bd_part_lanes(e, x, half, half), bd_part_lanes(e, k, half, half));
+    return bd_part_joined(e, low, high);
+}
+
 /* x * 2^k for k of at most 250 either way, by two factors, so that subnormals round once. */
-static value scaled(bd_emit *e, value x, value k)
+static value scaled_by_factors(bd_emit *e, value x, value k)
 {
     value half = LLVMBuildAShr(e->builder, k, whole(e, k, 1), "");
     value rest = LLVMBuildSub(e->builder, k, half, "");
     return mul(e, mul(e, x, power_of_two(e, half)), power_of_two(e, rest));
 }
 
-/* The remainder r of x over ln 2, |r| <= 0.3466, and k. */
-static value reduced(bd_emit *e, value x, value *out_k)
+/* x * 2^(k + bias), of the two forms of k whichever is shorter here. */
+static value scaled(bd_emit *e, value x, value k, value whole_k, int bias)
 {
-    value k = rounded(e, mul(e, x, number(e, x, 1.44269504088896341)), out_k);
+    if (has_scalef(e, x))
+        return scalef(e, x, bias ? add(e, k, number(e, k, bias)) : k);
+    if (bias)
+        whole_k = LLVMBuildAdd(e->builder, whole_k, whole(e, whole_k, bias), "");
+    return scaled_by_factors(e, x, whole_k);
+}
+
+/* The remainder r of x over ln 2, |r| <= 0.3467, and k. */
+static value reduced(bd_emit *e, value x, value *out_k, value *out_whole)
+{
+    value k = *out_k = rounded(e, x, 1.44269504088896341, out_whole);
     value r = fma3(e, k, number(e, x, -0.693147182464599609), x);
     return fma3(e, k, number(e, x, 1.904654299957767878e-9), r);
 }
@@ -52,15 +88,13 @@ static value exp_biased(bd_emit *e, value x, int bias)
 {
     static const double q[] = {0.5,           0.166666672,   0.041666355,
                                0.00833327416, 0.00139410642, 0.00019913631};
-    value k;
+    value k, whole_k;
     x = clamped(e, x, -105, 89.5);
-    value r = reduced(e, x, &k);
+    value r = reduced(e, x, &k, &whole_k);
     value p = POLYNOMIAL(e, r, q);
     p = fma3(e, mul(e, r, r), p, r);
     p = add(e, p, number(e, p, 1));
-    if (bias)
-        k = LLVMBuildAdd(e->builder, k, whole(e, k, bias), "");
-    return scaled(e, p, k);
+    return scaled(e, p, k, whole_k, bias);
 }
 
 value bd_math_exp(bd_emit *e, value x)
@@ -72,11 +106,10 @@ value bd_math_exp2(bd_emit *e, value x)
 {
     static const double q[] = {0.693147182,  0.240226507,    0.0555041097,  0.00961803645,
                                0.0013333431, 0.000154671099, 1.53149467e-05};
-    value k;
     x = clamped(e, x, -152, 130);
-    value r = sub(e, x, rounded(e, x, &k));
+    value whole_k, k = rounded(e, x, 1, &whole_k), r = sub(e, x, k);
     value p = fma3(e, POLYNOMIAL(e, r, q), r, number(e, r, 1));
-    return scaled(e, p, k);
+    return scaled(e, p, k, whole_k, 0);
 }
 
 /* (e^x - 1) for x in [-20, 88.8]; half of it is scaled, as 2^128 is none. */
@@ -84,10 +117,10 @@ static value expm1_core(bd_emit *e, value x)
 {
     static const double q[] = {0.5,           0.166666672,   0.041666355,
                                0.00833327416, 0.00139410642, 0.00019913631};
-    value k;
-    value r = reduced(e, x, &k);
+    value k, whole_k;
+    value r = reduced(e, x, &k, &whole_k);
     value p = fma3(e, mul(e, r, r), POLYNOMIAL(e, r, q), r);
-    value half = power_of_two(e, LLVMBuildSub(e->builder, k, whole(e, k, 1), ""));
+    value half = power_of_two(e, LLVMBuildSub(e->builder, whole_k, whole(e, whole_k, 1), ""));
     value rest = sub(e, half, number(e, x, 0.5));
     value sum = fma3(e, half, p, rest);
     return add(e, sum, sum);

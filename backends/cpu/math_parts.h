@@ -75,6 +75,8 @@ static inline value polynomial(bd_emit *e, value x, const double *c, int count)
 #define POLYNOMIAL(e, x, table)                                                                    \
     polynomial((e), (x), (table), (int)(sizeof(table) / sizeof *(table)))
 
+/* math_divide.c: f32; x a vector, the divisor a scalar. For targets with masks. */
+value bd_math_divide_by(bd_emit *e, value x, value divisor);
 /* math_exp.c */
 value bd_math_exp(bd_emit *e, value x);
 value bd_math_exp2(bd_emit *e, value x);

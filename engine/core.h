@@ -23,6 +23,8 @@ enum {
     BD_CREDIT_BYTES_MIN = 64 << 10, /* given back at once from here on; less waits for company */
     BD_IDLE_US = 1000000,           /* without work for so long: caches are trimmed */
     BD_PROGRAMS_MAX = 1024,         /* of one session */
+    BD_TENSORS_MAX = 1 << 20,       /* of one session: the smallest cost host memory, too */
+    BD_STEP_COST_MAX = 8192, /* records and operands, after which the other sessions have their turn */
 };
 
 /* Thread: any. */
@@ -42,6 +44,7 @@ struct bd_core {
     bd_trie *trie;
     bd_map sessions;
     bd_session *ready_first, *ready_last; /* the round */
+    bool sessions_dropped; /* since memory was last given back to the system */
     bd_run *flight_first, *flight_last;   /* in order of submission */
     uint64_t submitted, completed;
     bd_spoils spoils;

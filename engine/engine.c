@@ -213,6 +213,7 @@ static void drop_session(bd_core *core, bd_session *session)
         if (run->session == session)
             run->session = NULL;
     bd_map_remove(&core->sessions, session->number);
+    core->sessions_dropped = true;
     uint64_t number = session->number;
     bd_session_destroy(session);
     bd_memory_close(core->memory, number);
@@ -330,6 +331,9 @@ static void *device_thread(void *user)
         } else if (!core->ready_first && !core->flight_first) {
             flush_credits(core);
             bd_memory_trim(core->memory);
+            if (core->sessions_dropped)
+                bd_alloc_trim();
+            core->sessions_dropped = false;
             idle_done = true;
         }
         bd_session *session = core->ready_first;

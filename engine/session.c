@@ -134,6 +134,9 @@ static bd_error *put_tensor(bd_session *session, bd_request *request)
     if (request->id > BURN_ID_MAX)
         BD_FAIL(INVALID, "tensor ids end at %" PRIu64, (uint64_t)BURN_ID_MAX);
     session->last_id = request->id;
+    if (session->tensors.live >= BD_TENSORS_MAX)
+        BD_FAIL(LIMIT, "upload of tensor %" PRIu64 ": the session has %d tensors, the limit",
+                request->id, BD_TENSORS_MAX);
     bd_tensor *tensor = bd_tensors_add(&session->tensors, request->id);
     size_t size_bytes = 0;
     bd_error *error =

@@ -185,12 +185,26 @@ static void begin_call(bd_session *session, const burn_op_record *record, const 
         fail(session, record, ids, op_index, error);
 }
 
+static bool has_room(bd_session *session, const burn_op_record *record, uint64_t op_index)
+{
+    if (record->output_count + session->tensors.live <= BD_TENSORS_MAX)
+        return true;
+    bd_error *error = BD_ERROR(LIMIT, "%s: the session has %" PRIu64 " tensors, %d are the limit",
+                               record->info->name, session->tensors.live, BD_TENSORS_MAX);
+    bd_error_set_op_index(error, op_index);
+    bd_session_note_error(session, error);
+    bd_error_free(error);
+    return false;
+}
+
 /* Applies one record; a cut that it asks for is made at once. */
 static void apply(bd_session *session, const burn_op_record *record, const uint64_t *ids,
                   uint64_t op_index)
 {
     bd_count(&session->core->counters.ops, 1);
     bd_count(&session->account->ops, 1);
+    if (!has_room(session, record, op_index))
+        return;
     if (!(record->info->flags & BURN_OP_CONTROL) || bd_trace_key_is_gradient(record->info)) {
         apply_op(session, record, ids, op_index);
         if (bd_tracer_is_full(&session->tracer))
@@ -220,12 +234,19 @@ static bool cut_was_made(const bd_session *session, uint64_t epoch)
     return session->waiting || session->tracer.epoch != epoch;
 }
 
-/* False if a cut was made within. */
-static bool go_on_with_call(bd_session *session)
+/* What a record takes of a turn. Short programs of records that cut nothing could go on for hours. */
+static void spend(uint64_t *budget, const burn_op_record *record)
+{
+    uint64_t cost = (uint64_t)1 + record->input_count + record->output_count;
+    *budget -= cost < *budget ? cost : *budget;
+}
+
+/* False if a cut was made within, or the turn is over. */
+static bool go_on_with_call(bd_session *session, uint64_t *budget)
 {
     bd_core *core = session->core;
     uint64_t epoch = session->tracer.epoch;
-    while (!cut_was_made(session, epoch)) {
+    while (*budget && !cut_was_made(session, epoch)) {
         burn_op_record record;
         uint64_t *ids = NULL;
         bd_arena_reset(&core->scratch);
@@ -235,6 +256,7 @@ static bool go_on_with_call(bd_session *session)
             return true;
         }
         apply(session, &record, ids, session->call->op_index);
+        spend(budget, &record);
     }
     return false;
 }
@@ -250,7 +272,7 @@ static bd_error *begin_batch(bd_session *session, const bd_request *request)
     return NULL;
 }
 
-static bd_error *next_record(bd_session *session, const bd_request *request)
+static bd_error *next_record(bd_session *session, const bd_request *request, uint64_t *budget)
 {
     bd_core *core = session->core;
     burn_op_record record;
@@ -269,6 +291,7 @@ static bd_error *next_record(bd_session *session, const bd_request *request)
     if (record.output_count)
         session->last_id = session->next_output - 1;
     apply(session, &record, session->ids.items, session->next_op);
+    spend(budget, &record);
     session->next_op++;
     return NULL;
 }
@@ -280,13 +303,15 @@ bool bd_stream_go_on(bd_session *session, const bd_request *request)
         session->begun = true;
         error = begin_batch(session, request);
     }
-    uint64_t epoch = session->tracer.epoch;
+    uint64_t epoch = session->tracer.epoch, budget = BD_STEP_COST_MAX;
     while (!error) {
-        if (session->call && !go_on_with_call(session))
+        if (session->call && !go_on_with_call(session, &budget))
             return false;
         if (session->at >= request->payload + request->payload_bytes)
             break;
-        error = next_record(session, request);
+        if (budget == 0)
+            return false;
+        error = next_record(session, request, &budget);
         if (!error && cut_was_made(session, epoch))
             return false;
     }

@@ -17,6 +17,7 @@ enum {
     BURN_CREDIT_BYTES = 16 * 1024 * 1024,
     BURN_FRAME_COST_MIN = 512, /* credit that the smallest frame costs */
     BURN_IN_FLIGHT_MAX = 1024, /* requests of a session that wait for an answer */
+    BURN_FREE_FRAMES_MAX = 100000, /* that cost no credit, within a second, without awaiting answers */
     BURN_TEXT_BYTES_MAX = 511, /* one text of a message */
     BURN_REPORT_BYTES_MAX = 1024 * 1024, /* JSON of an introspection reply, in the payload */
     BURN_TEXTS_COUNT_MAX = 32, /* features, devices */

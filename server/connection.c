@@ -13,7 +13,12 @@
 #include "proto/base/log.h"
 #include "server/net.h"
 
-enum { READ_ROUNDS = 8, WRITE_ROUNDS = 8, LINGER_MS = 500 };
+enum {
+    READ_ROUNDS = 8,
+    WRITE_ROUNDS = 8,
+    LINGER_MS = 500,
+    MESSAGES_A_TURN = 1024, /* after so many the other connections come first */
+};
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 static void on_closed(uv_handle_t *handle);
@@ -198,6 +203,8 @@ static ssize_t receive(bd_connection *connection, uint8_t *place, size_t room)
 static void read_some(bd_connection *connection)
 {
     bd_daemon *daemon = connection->daemon;
+    uint64_t frames_before = daemon->counters.frames_in;
+    connection->free_frames_turn = 0;
     for (int round = 0; round < READ_ROUNDS && connection->state != BD_CONNECTION_CLOSED; round++) {
         uint8_t *place = NULL;
         size_t room = connection->state == BD_CONNECTION_OPEN
@@ -220,7 +227,8 @@ static void read_some(bd_connection *connection)
         bd_error *error = take_bytes(connection, daemon->receive, size - direct);
         if (error)
             bd_connection_fail(connection, error);
-        if (size < room + sizeof daemon->receive)
+        if (size < room + sizeof daemon->receive ||
+            daemon->counters.frames_in - frames_before > MESSAGES_A_TURN)
             return;
     }
 }
@@ -238,9 +246,11 @@ static bd_error *take_bytes(bd_connection *connection, const uint8_t *bytes, siz
         offset += taken;
         if (event == BD_FRAME_MORE)
             break;
-        if (event == BD_FRAME_MESSAGE)
+        if (event == BD_FRAME_MESSAGE) {
             BD_TRY(take_message(connection));
-        else if (connection->parser.frame.payload_bytes)
+            if (connection->outbox.bytes > (uint64_t)connection->daemon->config->outbound)
+                flush(connection); /* closes it, if it does not read */
+        } else if (connection->parser.frame.payload_bytes)
             BD_TRY(bd_session_payload_done(connection));
     }
     return NULL;
@@ -273,16 +283,36 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
     return NULL;
 }
 
+/* Frames that spend no credit are counted instead. The first of a turn is free: who waits for his
+ * answers may ask as often as he likes. */
+static bd_error *count_free_frame(bd_connection *connection)
+{
+    int64_t second = bd_daemon_now_ms(connection->daemon) / 1000;
+    if (connection->free_frames_second != second) {
+        connection->free_frames_second = second;
+        connection->free_frames = 0;
+    }
+    if (connection->free_frames_turn++ == 0)
+        return NULL;
+    if (++connection->free_frames > BURN_FREE_FRAMES_MAX)
+        BD_FAIL(PROTOCOL, "more than %d frames that cost no credit came within a second",
+                BURN_FREE_FRAMES_MAX);
+    return NULL;
+}
+
 static bd_error *take_message(bd_connection *connection)
 {
     const bd_frame *frame = &connection->parser.frame;
+    const bd_message_facts *facts = bd_message_lookup(frame->type);
     connection->daemon->counters.frames_in++;
-    if (!bd_message_lookup(frame->type) && (frame->flags & BURN_FRAME_IGNORABLE))
+    if (!facts || !facts->spends_credit)
+        BD_TRY(count_free_frame(connection));
+    if (!facts && (frame->flags & BURN_FRAME_IGNORABLE))
         return NULL;
     bd_message *message = &connection->message;
     BD_TRY(bd_message_decode(frame, connection->parser.message, BD_MESSAGE_FROM_CLIENT, message));
     if (connection->state == BD_CONNECTION_HELLO && message->type != BD_MESSAGE_HELLO)
-        BD_FAIL(PROTOCOL, "the first message must be HELLO, not %s", bd_message_lookup(frame->type)->name);
+        BD_FAIL(PROTOCOL, "the first message must be HELLO, not %s", facts->name);
     uint8_t *payload = NULL;
     BD_TRY(bd_session_message(connection, message, frame, &payload));
     bd_frame_parser_set_payload(&connection->parser, payload);
@@ -357,12 +387,15 @@ void bd_connection_tick(bd_connection *connection, int64_t now_ms)
     switch (connection->state) {
     case BD_CONNECTION_PREFACE:
     case BD_CONNECTION_HELLO:
-        if (now_ms - connection->opened_ms > config->hello_timeout) {
-            connection->daemon->counters.late_hello++;
-            bd_connection_fail(connection, BD_ERROR(DEADLINE, "no HELLO within %" PRId64 " ms",
-                                                    config->hello_timeout));
-        }
-        break;
+        if (connection->daemon->embedded || now_ms - connection->opened_ms <= config->hello_timeout)
+            break; /* a parent that is slow to speak is waited for: its end is noticed */
+        read_some(connection); /* what came while this process could not run is not late */
+        if (connection->state >= BD_CONNECTION_OPEN)
+            return;
+        connection->daemon->counters.late_hello++;
+        bd_connection_fail(connection, BD_ERROR(DEADLINE, "no HELLO within %" PRId64 " ms",
+                                                config->hello_timeout));
+        return;
     case BD_CONNECTION_OPEN:
         tick_open(connection, now_ms);
         break;

@@ -39,6 +39,8 @@ struct bd_connection {
     bd_outbox outbox;
     int64_t opened_ms, read_ms, written_ms, lingering_ms;
     int pings_unanswered;
+    uint32_t free_frames_turn, free_frames; /* that spend no credit: of this turn, of this second */
+    int64_t free_frames_second;
     uint64_t bytes_in, bytes_out;
     bd_session session;
 };

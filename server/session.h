@@ -25,7 +25,7 @@ typedef struct bd_session {
     bool went_away;      /* GOAWAY was sent */
     bd_map requests;     /* numbers that the engine has yet to answer */
     bd_map uploads;      /* id → bd_upload */
-    uint64_t frame_cost; /* of the frame that comes in */
+    uint64_t frame_cost; /* of the frame that comes in; 0 once a request carries it */
     bd_request *request; /* whose payload comes in */
     uint64_t upload;     /* id of the upload whose payload comes in; 0: none */
     bd_download *downloads_first, *downloads_last;

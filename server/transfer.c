@@ -92,10 +92,13 @@ bd_error *bd_transfer_program(bd_connection *connection, const struct bd_message
 
 /* ---- uploads ------------------------------------------------------------------------------------------ */
 
-/* The engine learns of the tensor: its bytes, or why it is poisoned. */
+/* The engine learns of the tensor: its bytes, or why it is poisoned. The frame's credit comes back
+ * when it has: what waits for a busy engine stays bounded. */
 static void post_put(bd_connection *connection, const bd_upload *upload, bd_error *own_error)
 {
     bd_request *request = bd_request_create(BD_REQUEST_PUT, connection->session.number);
+    request->credit_bytes = connection->session.frame_cost;
+    connection->session.frame_cost = 0;
     request->id = upload->id;
     request->type = upload->type;
     if (own_error) {
@@ -198,11 +201,13 @@ bd_error *bd_session_payload_done(bd_connection *connection)
         bd_engine_post(connection->daemon->engine, request);
         return NULL;
     }
-    bd_session_return_credit(connection, session->frame_cost);
     bd_upload *upload = session->upload ? bd_map_get(&session->uploads, session->upload) : NULL;
     session->upload = 0;
     if (upload)
         accept_bytes(connection, upload, (size_t)connection->parser.frame.payload_bytes);
+    if (session->frame_cost)
+        bd_session_return_credit(connection, session->frame_cost);
+    session->frame_cost = 0;
     return NULL;
 }
 

@@ -13,7 +13,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 
-enum { CONNECT_MS = 5000, PAGE_BYTES = 4096 };
+enum { CONNECT_MS = 5000, PRIVATE_MS = 60000, PAGE_BYTES = 4096 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -66,7 +66,9 @@ static bd_error *open_context(burn_context *context)
     context->client = bd_session_client(context->session);
     bd_session_seed(context->session,
                     ((uint64_t)bd_now_us() ^ (uint64_t)getpid() << 40) & INT64_MAX, 0);
-    return bd_wait_open(context, timeout_ms > 0 ? timeout_ms : CONNECT_MS);
+    if (timeout_ms <= 0) /* a private daemon starts as fast as the machine lets it; its end is noticed */
+        timeout_ms = context->daemon > 0 ? PRIVATE_MS : CONNECT_MS;
+    return bd_wait_open(context, timeout_ms);
 }
 
 burn_status burn_open(const burn_options *options, burn_context **out_context)

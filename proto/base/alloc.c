@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "proto/base/assert.h"
 
@@ -35,6 +38,13 @@ void *bd_realloc(void *block, size_t size_bytes)
 void bd_free(void *block)
 {
     free(block);
+}
+
+void bd_alloc_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 char *bd_strdup(const char *text)

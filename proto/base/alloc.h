@@ -16,6 +16,8 @@ void *bd_realloc(void *block, size_t size_bytes);
 void *bd_try_alloc(size_t size_bytes);
 void bd_free(void *block);
 char *bd_strdup(const char *text);
+/* Gives free memory back to the system, as far as the C library can. Takes milliseconds. */
+void bd_alloc_trim(void);
 
 /* False on overflow; out untouched then. */
 BD_MUST_USE bool bd_size_mul(size_t a, size_t b, size_t *out);

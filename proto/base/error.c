@@ -13,7 +13,7 @@ struct bd_error {
     const char *file;
     int line;
     uint64_t op_index;
-    char text[BD_ERROR_TEXT_MAX];
+    const char *text; /* behind the struct: a client can make many errors last */
 };
 
 /* Shared, never freed: what is returned when an error cannot be made. */
@@ -42,7 +42,13 @@ int bd_code_retryable(bd_code code)
 
 bd_error *bd_error_make(bd_code code, const char *file, int line, const char *format, ...)
 {
-    bd_error *error = malloc(sizeof *error);
+    char text[BD_ERROR_TEXT_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t text_bytes = strlen(text) + 1;
+    bd_error *error = malloc(sizeof *error + text_bytes);
     if (!error)
         return &out_of_memory;
     atomic_init(&error->count, 1);
@@ -50,10 +56,7 @@ bd_error *bd_error_make(bd_code code, const char *file, int line, const char *fo
     error->file = file;
     error->line = line;
     error->op_index = 0;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    va_end(arguments);
+    error->text = memcpy(error + 1, text, text_bytes);
     return error;
 }
 

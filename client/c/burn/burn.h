@@ -94,7 +94,8 @@ typedef struct burn_options {
     const char *url; /* unix:///path, tcp://host:port; NULL: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock,
                         /run/burnd/burnd.sock, then a private daemon that ends with the context */
     const char *device;     /* NULL: the daemon's first */
-    int connect_timeout_ms; /* 0: 5000, for the connection and again for the handshake */
+    int connect_timeout_ms; /* 0: 5000, for the connection and again for the handshake; a private
+                               daemon has 60000 to start */
     int private_daemon;     /* nonzero: start a private one whatever else there is */
     /* Called around waits: an interpreter drops its lock in between. NULL: none. */
     void *(*wait_begin)(void *user);

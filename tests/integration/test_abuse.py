@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import pytest
 
-from test_server_ops import batch, floats, record
+from test_server_ops import floats, record
 from wire import CODES, F32, U8, Daemon, eventually, frame
 
 MIB = 1 << 20

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that are killed (SIGKILL) at random points of an upload or a training step, beside one whose
+results are compared with NumPy's the whole time. Afterwards nothing of them is left.
+
+As a program, `test_kills.py SOCKET COUNT SEED` forks so many victims one after the other."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import numpy as np
+
+import wire
+from wire import BURND, F32, U8, Daemon, Wire, eventually, frame
+
+LONG = bool(os.environ.get("BURN_TEST_LONG"))
+BURNCTL = os.environ.get("BURNCTL") or str(pathlib.Path(BURND).parent / "burnctl")
+MIB = 1 << 20
+
+
+# ---- victims ----
+
+def upload(path, rng):
+    """Uploads of all sizes, now and then one that is read back."""
+    client = Wire(victim_socket(path))
+    ident = 1
+    while True:
+        size = rng.choice((0, 1, 100, 1 << 16, MIB, 5 * MIB))
+        client.put(ident, U8, [size], bytes(size), chunk=rng.choice((1000 if size < 1 << 17 else MIB, MIB)))
+        if rng.random() < 0.3:
+            client.get(ident, ident)
+        client.send(frame("OPS", [ident + 1, ident], record("free", [1])))
+        ident += 1
+
+
+def step(path, rng):
+    """Two layers, loss, gradient, streamed as raw records."""
+    client = Wire(victim_socket(path))
+    client.put(1, F32, [64, 256], bytes(4 * 64 * 256))
+    client.put(2, F32, [256, 256], bytes(4 * 65536))
+    first, op = 3, 1
+    while True:
+        client.send(frame("OPS", [first, op], record("matmul", first - 1, first - 2, track=1) + record("relu", 1, track=1) +
+                          record("sum", 1, track=1) + record("grad", [1, None, first + 1], 1) + record("mark")))
+        client.send(frame("OPS", [first + 4, op + 5], record("free", [1, 2, 3, 4])))
+        if rng.random() < 0.3:
+            client.sync(op)
+        first, op = first + 4, op + 6
+
+
+def train(path, rng):
+    """The Python client: an MLP, Adam, sometimes within a program."""
+    import burn
+    import burn.nn.functional as F
+    burn.connect("unix://" + path)
+    model = burn.nn.Sequential(burn.nn.Linear(32, 64), burn.nn.ReLU(), burn.nn.Linear(64, 10))
+    optimizer = burn.optim.Adam(model.parameters())
+
+    def one(x, y):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+    call = burn.jit(one) if rng.random() < 0.5 else one
+    y = burn.zeros(16, dtype=burn.int64)
+    while True:
+        loss = call(burn.tensor(np.ones((16, 32), np.float32)), y)
+        if rng.random() < 0.5:
+            loss.item()
+
+
+def record(name, *fields, track=0):
+    from test_server_ops import record as made
+    return made(name, *fields, track=track)
+
+
+def victim_socket(path):
+    sock = wire.socket.socket(wire.socket.AF_UNIX)
+    sock.connect(path)
+    return sock
+
+
+def kill_victims(path, count, seed):
+    import burn  # noqa: F401  before the fork, so that a victim begins at once
+    record("free", [1])
+    rng = random.Random(seed)
+    kinds = (upload, step, train)
+    for number in range(count):
+        child = os.fork()
+        if child == 0:
+            try:
+                kinds[number % len(kinds)](path, random.Random(seed + number))
+            finally:
+                os._exit(1)  # a victim does not end by itself
+        time.sleep(rng.random() * 0.06)
+        os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        assert os.WIFSIGNALED(status), (kinds[number % len(kinds)].__name__, status)
+
+
+# ---- the witness ----
+
+class Witness(threading.Thread):
+    """Computes the whole time, and compares with NumPy."""
+
+    def __init__(self, client):
+        super().__init__()
+        self.client, self.stop, self.rounds, self.problem = client, threading.Event(), 0, None
+
+    def run(self):
+        random_ = np.random.default_rng(5)
+        ident, op, request = 1, 1, 1
+        try:
+            while not self.stop.wait(0.002):
+                a = random_.standard_normal((int(random_.integers(1, 50)), 64)).astype(np.float32)
+                w = random_.standard_normal((64, 32)).astype(np.float32)
+                self.client.put(ident, F32, a.shape, a.tobytes())
+                self.client.put(ident + 1, F32, w.shape, w.tobytes())
+                self.client.send(frame("OPS", [ident + 2, op], record("matmul", 2, 1, track=1) + record("relu", 1, track=1) +
+                                       record("sum", 1, track=1) + record("grad", [1, None, 4], 1)))
+                got = [np.frombuffer(self.client.get(ident + 2 + k, request + k)[2], np.float32) for k in range(4)]
+                self.client.send(frame("OPS", [ident + 6, op + 4], record("free", [1, 2, 3, 4, 5, 6])))
+                product = a.astype(np.float64) @ w
+                want = [product, product.clip(0), product.clip(0).sum(), a.T.astype(np.float64) @ (product > 0)]
+                for mine, right in zip(got, want):
+                    np.testing.assert_allclose(mine, np.ravel(right), rtol=1e-3, atol=1e-3)
+                assert self.client.sync(request + 4)[1] == 0
+                ident, op, request, self.rounds = ident + 6, op + 5, request + 5, self.rounds + 1
+        except BaseException as problem:
+            self.problem = problem
+
+
+def gauges(daemon):
+    done = subprocess.run([BURNCTL, "--url", "unix://" + daemon.path, "-o", "json", "stats"], capture_output=True, text=True, timeout=60)
+    stats = json.loads(done.stdout)
+    return {"device_bytes": stats["memory"]["device_bytes"], "sessions": stats["sessions"]["open"], "tensors": stats["stream"]["tensors"],
+            "descriptors": daemon.descriptors(), "threads": daemon.threads(), "shm": sorted(os.listdir("/dev/shm"))}
+
+
+def resident(daemon):
+    return int(pathlib.Path(f"/proc/{daemon.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def victims(daemon, count, seed):
+    done = subprocess.run([sys.executable, __file__, daemon.path, str(count), str(seed)], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_killed_clients_leave_nothing():
+    count = int(os.environ.get("BURN_TEST_KILLS", 1000 if LONG else 45))
+    with Daemon() as daemon:
+        idle = daemon.connect()
+        victims(daemon, 24, 1)  # all kernels are compiled now, all threads there
+        assert eventually(lambda: gauges(daemon)["sessions"] == 2), gauges(daemon)
+        time.sleep(1.5)
+        base, base_resident = gauges(daemon), resident(daemon)
+        witness = Witness(daemon.connect())
+        witness.start()
+        victims(daemon, count, 1000)
+        assert eventually(lambda: gauges(daemon)["sessions"] == 3), gauges(daemon)
+        witness.stop.set()
+        witness.join()
+        assert witness.problem is None, witness.problem
+        assert witness.rounds > count / 10
+        witness.client.close()
+        assert eventually(lambda: gauges(daemon) == base), (gauges(daemon), base)
+        time.sleep(1.5)
+        final = resident(daemon)
+        print(f"{count} killed, {witness.rounds} rounds of the witness, RSS {base_resident / MIB:.1f} -> {final / MIB:.1f} MiB, {base}")
+        assert final < base_resident + 24 * MIB
+        assert idle.sync()[1] == 0
+        idle.close()
+
+
+if __name__ == "__main__":
+    kill_victims(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -213,7 +213,10 @@ void burn_program_destroy(burn_program *program)
     if (bd_forked(context))
         return;
     bd_lock(context);
-    bd_program_destroy(program->program);
+    if (context->closed)
+        bd_program_destroy(program->program);
+    else
+        bd_program_drop(program->program);
     bd_leave(context);
     bd_free(program);
 }

@@ -83,7 +83,8 @@ void bd_client_ping(bd_client *client, bd_pending *pending);
 void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending);
 void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
                       const uint8_t *records, size_t records_bytes, bd_pending *pending);
-void bd_client_drop(bd_client *client, uint64_t program, bd_pending *pending);
+/* The daemon may forget the program; nobody waits for the answer. */
+void bd_client_drop(bd_client *client, uint64_t program);
 /* The caller no longer waits: tells the daemon and ignores the answer. */
 void bd_client_forget(bd_client *client, bd_pending *pending);
 

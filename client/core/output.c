@@ -273,12 +273,13 @@ void bd_client_define(bd_client *client, uint64_t program, const char *name, uin
     enqueue(client, &message, records, records_bytes);
 }
 
-void bd_client_drop(bd_client *client, uint64_t program, bd_pending *pending)
+void bd_client_drop(bd_client *client, uint64_t program)
 {
-    if (!begin(client, pending))
+    if (client->failure)
         return;
+    bd_client_flush(client); /* calls that were recorded come first */
     bd_message message = {.type = BD_MESSAGE_PROGRAM_DROP,
-                          .program_drop = {.request = pending->request, .program = program}};
+                          .program_drop = {.request = client->next_request++, .program = program}};
     enqueue(client, &message, NULL, 0);
 }
 

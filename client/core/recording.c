@@ -368,6 +368,12 @@ uint32_t bd_program_output_count(const bd_program *program)
     return program->output_count;
 }
 
+void bd_program_drop(bd_program *program)
+{
+    bd_client_drop(program->session->client, program->number);
+    bd_program_destroy(program);
+}
+
 void bd_program_destroy(bd_program *program)
 {
     if (!program)

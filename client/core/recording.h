@@ -27,6 +27,8 @@ uint32_t bd_program_output_count(const bd_program *program);
 bd_error *bd_program_call(bd_program *program, burn_tensor *const *arguments, uint32_t count,
                           burn_tensor **out_outputs) BD_MUST_USE;
 void bd_program_destroy(bd_program *program);
+/* Tells the daemon, too, that the program is called no more. The session is open. */
+void bd_program_drop(bd_program *program);
 
 /* ---- for the other files of client/core ---- */
 bd_error *bd_recording_append(bd_recording *recording, burn_op_record *record) BD_MUST_USE;

@@ -194,6 +194,16 @@ def test_programs_inside_programs():
     assert inner(burn.ones(2)).tolist() == [2, 2]
 
 
+def test_a_program_that_nobody_holds_is_forgotten():
+    """The daemon keeps at most 1,024 programs of a session."""
+    x = burn.tensor([1.0, 2.0])
+    kept = burn.jit(lambda v: v - 1)
+    for step in range(1200):
+        y = burn.jit(lambda v: v * 2 + step)(x)  # dropped while the call is on its way
+    assert y.tolist() == [1201, 1203]
+    assert kept(x).tolist() == [0, 1]
+
+
 def test_a_program_is_one_message_and_no_new_analysis():
     net, optimizer = net_and(OPTIMIZERS["adam"])
 

@@ -14,6 +14,7 @@ enum {
     SLAB_BYTES_MIN = 4 << 20,
     SLAB_BYTES_MAX = 32 << 20,
     SLAB_GRAIN = 2 << 20,
+    HEADROOM_BYTES = 128 << 20, /* left to bookkeeping and to the compiler */
     PAGE = 4096,
 };
 
@@ -186,6 +187,10 @@ static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
     slab_bytes = (slab_bytes + SLAB_GRAIN - 1) / SLAB_GRAIN * SLAB_GRAIN;
     void *memory = NULL;
     BD_TRY(spans->ops->alloc(spans->device, slab_bytes, &memory));
+    if (!bd_alloc_is_left(HEADROOM_BYTES)) {
+        spans->ops->free(spans->device, memory, slab_bytes);
+        BD_FAIL(NO_MEMORY, "the process has no memory left for %zu bytes", slab_bytes);
+    }
     bd_slab *slab = bd_alloc(sizeof *slab);
     *slab = (bd_slab){.next = spans->slabs, .memory = memory, .size_bytes = slab_bytes};
     if (spans->slabs)

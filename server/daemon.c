@@ -2,6 +2,8 @@
 #include "server/daemon.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,15 @@
 #include "server/connection.h"
 #include "server/net.h"
 
-enum { TICK_MS = 250, DRAIN_TICK_MS = 50, DRAIN_QUIET_MS = 150, ACCEPTS_A_TURN = 64 };
+enum {
+    TICK_MS = 250,
+    DRAIN_TICK_MS = 50,
+    DRAIN_QUIET_MS = 150,
+    ACCEPTS_A_TURN = 64,
+};
+
+/* For what the device has begun and nobody waits for; after a second signal. */
+static const unsigned engine_close_s = 5, engine_close_at_once_s = 1;
 
 static bd_error *open_engine(bd_daemon *daemon);
 static bd_error *open_loop(bd_daemon *daemon);
@@ -191,6 +201,7 @@ static void on_tick(uv_timer_t *timer)
 void bd_daemon_drain(bd_daemon *daemon)
 {
     if (daemon->drain_started_ms) {
+        daemon->at_once = true;
         stop(daemon);
         return;
     }
@@ -327,6 +338,27 @@ static void close_listeners(bd_daemon *daemon)
 
 /* ---- the end ---------------------------------------------------------------------------------------------- */
 
+/* Sockets are closed and files removed: only the device's last work is abandoned. */
+static void *give_up(void *user)
+{
+    unsigned seconds = *(const unsigned *)user;
+    sleep(seconds);
+    bd_log(BD_LOG_WARN, "daemon", "stopped while the device still worked, after %u s", seconds);
+    _exit(0);
+}
+
+static void limit_close(const bd_daemon *daemon)
+{
+    const unsigned *wait = daemon->at_once ? &engine_close_at_once_s : &engine_close_s;
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, give_up, (void *)(uintptr_t)wait) == 0)
+        pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void bd_daemon_close(bd_daemon *daemon)
 {
     if (!daemon)
@@ -337,6 +369,7 @@ void bd_daemon_close(bd_daemon *daemon)
     if (daemon->engine) {
         for (bd_reply *reply; (reply = bd_engine_next_reply(daemon->engine));)
             bd_reply_destroy(reply);
+        limit_close(daemon);
         bd_engine_close(daemon->engine);
         daemon->engine = NULL;
     }

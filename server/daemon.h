@@ -55,6 +55,7 @@ struct bd_daemon {
     int64_t drain_started_ms; /* 0: not draining */
     bool embedded;            /* serves one inherited connection and ends with it */
     bool stopping;            /* the loop is being left */
+    bool at_once;             /* … by a second signal */
     uint8_t receive[BD_RECEIVE_BYTES];
 };
 

@@ -53,6 +53,7 @@ static int run(const bd_config *config, int embedded_fd)
 {
     bd_daemon *daemon;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of write */
     bd_error *error = bd_daemon_open(config, embedded_fd, &daemon);
     if (error)
         return complain(error, EXIT_FAILED);

@@ -244,7 +244,7 @@ uint8_t *bd_object_cache_get(bd_cache *cache, const uint8_t *key, size_t key_byt
 {
     char name[NAME_BYTES];
     name_of(cache, key, key_bytes, name);
-    int file = openat(cache->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = openat(cache->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return NULL;
     size_t size = 0;

@@ -14,30 +14,38 @@ void *bd_try_alloc(size_t size_bytes)
     return malloc(size_bytes ? size_bytes : 1);
 }
 
+/* What cannot be done without. */
+static void *needed(void *block)
+{
+    BD_ASSERT(block && "the host has no memory left");
+    return block;
+}
+
 void *bd_alloc(size_t size_bytes)
 {
-    void *block = bd_try_alloc(size_bytes);
-    BD_ASSERT(block != NULL);
-    return block;
+    return needed(bd_try_alloc(size_bytes));
 }
 
 void *bd_alloc_zeroed(size_t size_bytes)
 {
-    void *block = calloc(1, size_bytes ? size_bytes : 1);
-    BD_ASSERT(block != NULL);
-    return block;
+    return needed(calloc(1, size_bytes ? size_bytes : 1));
 }
 
 void *bd_realloc(void *block, size_t size_bytes)
 {
-    void *moved = realloc(block, size_bytes ? size_bytes : 1);
-    BD_ASSERT(moved != NULL);
-    return moved;
+    return needed(realloc(block, size_bytes ? size_bytes : 1));
 }
 
 void bd_free(void *block)
 {
     free(block);
+}
+
+bool bd_alloc_is_left(size_t size_bytes)
+{
+    void *volatile block = malloc(size_bytes); /* volatile: the pair is not optimised away */
+    free(block);
+    return block != NULL;
 }
 
 void bd_alloc_trim(void)

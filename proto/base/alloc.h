@@ -15,6 +15,9 @@ void *bd_alloc_zeroed(size_t size_bytes);
 void *bd_realloc(void *block, size_t size_bytes);
 void *bd_try_alloc(size_t size_bytes);
 void bd_free(void *block);
+/* True if so much could be had now. Who hands out much memory asks whether enough is left for
+ * what must not fail. */
+bool bd_alloc_is_left(size_t size_bytes);
 char *bd_strdup(const char *text);
 /* Gives free memory back to the system, as far as the C library can. Takes milliseconds. */
 void bd_alloc_trim(void);

@@ -19,7 +19,7 @@ HOME = pathlib.Path(__file__).resolve().parent / "burn"
 # results of what has no annotations because it is a lambda; all others of these are tensors
 RESULTS = {"is_floating_point": "_bool", "is_complex": "_bool", "is_signed": "_bool", "is_contiguous": "_bool",
            "equal": "_bool", "is_tensor": "_bool", "type": "Any", "numel": "_int", "result_type": "_dtype",
-           "broadcast_shapes": "Size", "where": "Any"}
+           "broadcast_shapes": "Size", "where": "Any", "promote_types": "_dtype"}
 HEAD = "# SPDX-License-Identifier: Apache-2.0\n# Made by client/python/make_stubs.py.\n"
 
 TENSOR_HEAD = HEAD + '''from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +28,7 @@ from typing import Any, Literal, Self, TypeVar, overload
 from . import _core
 from ._core import assign as assign
 from ._dtype import dtype as _dtype, device as Device
+from ._text import set_printoptions as set_printoptions, tensor_text as tensor_text
 
 _bool = bool
 _int = int
@@ -63,9 +64,6 @@ class set_grad_enabled:
     def __exit__(self, *_: Any) -> None: ...
 
 def is_grad_enabled() -> _bool: ...
-def set_printoptions(precision: _int | None = None, threshold: _int | None = None, edgeitems: _int | None = None,
-                     linewidth: _int | None = None) -> None: ...
-def tensor_text(tensor: Tensor) -> str: ...
 '''
 
 
@@ -154,7 +152,7 @@ def package_stub():
         names = [name.strip() for name in re.sub(r"#[^\n]*|\n", " ", names).strip("( )").split(",")]
         names = [name for name in names if " as _" not in name]
         out.append(f"from {module} import (" + ", ".join(f"{name} as {name}" for name in names) + ")")
-    out += ["from . import autograd as autograd, nn as nn, optim as optim",
+    out += ["from . import autograd as autograd, cuda as cuda, nn as nn, optim as optim",
             "from .nn.functional import dropout as dropout", "",
             "_bool = _builtins.bool", "_int = _builtins.int", "_float = _builtins.float",
             "_dtype = dtype", "_type = type[Any]",

@@ -52,9 +52,17 @@ def python_function(op):
             f"    return _apply({', '.join(arguments)})\n")
 
 
+def is_plain(op):
+    """Whether burn has a function and Tensor a method of this name with no more said: a pointwise op of one or two
+    tensors that PyTorch has under torch, not only under torch.nn.functional."""
+    return (op.public and "pointwise" in op.flags and not op.attrs and len(op.inputs) in (1, 2)
+            and all(one.role == "value" and not one.optional for one in op.inputs) and "." not in op.torch)
+
+
 def python_module(ops):
     functions = "\n\n".join(python_function(op) for op in ops if op.public)
     numbers = "".join(f"{op.name.upper()} = {op.number}\n" for op in ops if "internal" not in op.flags)
+    plain = "".join(f'    "{op.name}": {len(op.inputs)},\n' for op in ops if is_plain(op))
     return f'''# SPDX-License-Identifier: Apache-2.0
 """One function an op, by the op's own name and arguments: inputs, then attributes. {NOTE}"""
 
@@ -63,6 +71,10 @@ from . import _core
 _apply = _core.apply
 
 {numbers}
+# pointwise ops of one or two tensors, with their number: functions of burn, methods of Tensor
+PLAIN = {{
+{plain}}}
+
 
 {functions}'''
 
@@ -105,6 +117,7 @@ Operand: TypeAlias = Tensor | bool | int | float
 Dtype: TypeAlias = _dtype | int | None
 
 {numbers}
+PLAIN: dict[str, int]
 {functions}"""
 
 

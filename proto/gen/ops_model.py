@@ -156,7 +156,11 @@ def load(path):
             raise TableError(f"{name}: unknown family {family}")
         ops.append(build(name, merged(table["family"].get(family, {}), row)))
     ops.sort(key=lambda op: op.number)
-    numbers = [op.number for op in ops]
-    if len(set(numbers)) != len(numbers) or numbers[0] < 1 or numbers[-1] > 16383:
-        raise TableError("a number occurs twice or is outside 1..16383")
+    if ops[0].number < 1 or ops[-1].number > 16383:
+        raise TableError("numbers are 1 to 16383")
+    taken = {op.number for op in ops}
+    for a, b in zip(ops, ops[1:]):
+        if a.number == b.number:
+            free = next(n for n in range(b.number, 16384) if n not in taken)
+            raise TableError(f"{a.name} and {b.name} both have the number {a.number}; the next free one is {free}")
     return ops

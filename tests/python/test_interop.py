@@ -127,7 +127,7 @@ def test_python_numbers():
     (lambda: burn.ones(2, dtype=burn.float64), "tensor([1., 1.], dtype=burn.float64)"),
     (lambda: burn.ones(1, requires_grad=True), "tensor([1.], requires_grad=True)"),
     (lambda: burn.zeros(0, 3), "tensor([], size=(0, 3))"), (lambda: burn.tensor(float("nan")), "tensor(nan)"),
-    (lambda: burn.tensor([float("inf"), 1.0]), "tensor([inf,  1.])"),
+    (lambda: burn.tensor([float("inf"), 1.0]), "tensor([inf, 1.])"), (lambda: burn.tensor([True]), "tensor([True])"),
     (lambda: burn.tensor(1e-5), "tensor(1.0000e-05)"), (lambda: burn.tensor(2.0), "tensor(2.)"),
     (lambda: burn.tensor([1e10, 1.5]), "tensor([1.0000e+10, 1.5000e+00])"), (lambda: burn.tensor(True), "tensor(True)"),
     (lambda: burn.ones(2, dtype=burn.bfloat16), "tensor([1., 1.], dtype=burn.bfloat16)"),

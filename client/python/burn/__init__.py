@@ -11,12 +11,14 @@ from ._dtype import (ALL as _dtypes, Size, bfloat16, bool_, device, double, dtyp
 from ._tensor import (Tensor, enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled,  # noqa: F401
                       set_printoptions)
 from ._creation import (Generator, arange, as_tensor, asarray, bernoulli, empty, empty_like, eye, from_dlpack,  # noqa: F401
-                        from_numpy, full, full_like, linspace, logspace, manual_seed, normal, ones, ones_like, rand,
-                        rand_like, randint, randn, randn_like, tensor, zeros, zeros_like)
+                        from_numpy, full, full_like, get_rng_state, initial_seed, linspace, logspace, manual_seed, normal,
+                        ones, ones_like, rand, rand_like, randint, randn, randn_like, randperm, seed, set_rng_state,
+                        tensor, zeros, zeros_like)
 from . import _indexing
 from ._functions import FUNCTIONS as _functions
 from ._serialize import load, save  # noqa: F401
-from ._connection import (bytes_sent, connect, connected, disconnect, ping, set_default_device, stats, sync, url)  # noqa: F401
+from ._connection import (bytes_sent, connect, connected, disconnect, get_default_device, ping,  # noqa: F401
+                          set_default_device, stats, sync, url)
 from ._jit import jit  # noqa: F401
 
 globals().update({name: function for name, function in _functions.items()})
@@ -32,7 +34,7 @@ Error = _core.Error
 DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
 __version__ = "0.1.0"
 
-from . import autograd, nn, optim  # noqa: E402,F401
+from . import autograd, cuda, nn, optim  # noqa: E402,F401
 from .nn import functional as _functional  # noqa: E402
 
 dropout = _functional.dropout

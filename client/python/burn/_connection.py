@@ -34,6 +34,11 @@ def stats() -> dict[str, Any]:
     return json.loads(_core.report("stats"))
 
 
+def get_default_device() -> Device:
+    """The device of the connection, or the one chosen for it."""
+    return Device(_core.device_name())
+
+
 def set_default_device(device: Any) -> None:
     """Chooses the device of the connection; only before the first use, or the one that it has."""
     wanted = Device(device)

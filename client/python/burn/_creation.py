@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from typing import Any, Sequence
 
 from . import _core, _ops
@@ -37,13 +38,32 @@ def as_shape(sizes: tuple, what: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def check_options(what: str, options: dict) -> None:
+    """Of PyTorch's other options only those go unheard that change no value."""
+    for name in options:
+        if name not in ("layout", "pin_memory", "memory_format", "non_blocking"):
+            raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
+
+
+def _size(size: tuple, options: dict, what: str) -> tuple[int, ...]:
+    """The shape from positions or from size=, taken out of the options; what remains of them is checked."""
+    if "size" in options:
+        if size:
+            raise TypeError(f"{what}() got several sizes")
+        size = (options.pop("size"),)
+    check_options(what, options)
+    return as_shape(size, what)
+
+
 def _finish(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_(True) if requires_grad else tensor
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-         **_: Any) -> Tensor:
+         **options: Any) -> Tensor:
+    """fill_value everywhere; its type gives the dtype unless one is named."""
     check_device(device)
+    check_options("full", options)
     shape = as_shape((size,), "full")
     dtype = as_dtype(dtype)
     if isinstance(fill_value, Tensor):
@@ -53,49 +73,61 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     return _finish(_core.full(shape, fill_value, dtype), requires_grad)
 
 
-def _filled(value: int, what: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def _filled(value: int, what: str, size: tuple, options: dict, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     check_device(device)
-    return _finish(_core.full(as_shape(size, what), value, as_dtype(dtype) or get_default_dtype()), requires_grad)
+    shape = _size(size, options, what)
+    return _finish(_core.full(shape, value, as_dtype(dtype) or get_default_dtype()), requires_grad)
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
-    return _filled(0, "zeros", size, dtype, device, requires_grad)
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
+    """Zeros of the given shape: zeros(2, 3) or zeros((2, 3))."""
+    return _filled(0, "zeros", size, options, dtype, device, requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
-    return _filled(1, "ones", size, dtype, device, requires_grad)
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
+    """Ones of the given shape: ones(2, 3) or ones((2, 3))."""
+    return _filled(1, "ones", size, options, dtype, device, requires_grad)
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
     """A tensor of unspecified values (they are zeros)."""
-    return _filled(0, "empty", size, dtype, device, requires_grad)
+    return _filled(0, "empty", size, options, dtype, device, requires_grad)
 
 
-def _like(x: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def _like(x: Tensor, value: Any, what: str, options: dict, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     check_device(device)
+    check_options(what, options)
     return _finish(_core.full(tuple(x.shape), value, as_dtype(dtype) or x.dtype), requires_grad)
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
-    return _like(input, 0, dtype, device, requires_grad)
+def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+               **options: Any) -> Tensor:
+    """Zeros of the shape and dtype of input."""
+    return _like(input, 0, "zeros_like", options, dtype, device, requires_grad)
 
 
-def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
-    return _like(input, 1, dtype, device, requires_grad)
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+              **options: Any) -> Tensor:
+    """Ones of the shape and dtype of input."""
+    return _like(input, 1, "ones_like", options, dtype, device, requires_grad)
 
 
-def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
-    return _like(input, 0, dtype, device, requires_grad)
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+               **options: Any) -> Tensor:
+    """Unspecified values (zeros) of the shape and dtype of input."""
+    return _like(input, 0, "empty_like", options, dtype, device, requires_grad)
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-              **_: Any) -> Tensor:
-    return _like(input, fill_value, dtype, device, requires_grad)
+              **options: Any) -> Tensor:
+    """fill_value everywhere, in the shape and dtype of input."""
+    return _like(input, fill_value, "full_like", options, dtype, device, requires_grad)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
     """A copy of numbers, nested lists or an array. Floats get the default dtype, ints int64."""
     check_device(device)
+    check_options("tensor", options)
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         made = data.detach().clone() if dtype is None else data.detach().to(dtype).clone()
@@ -117,6 +149,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:
+    """obj itself if it is a fitting Tensor (and copy is not True), else tensor(obj)."""
     if isinstance(obj, Tensor):
         made = as_tensor(obj, dtype, device)
         return made.clone() if copy and made is obj else made
@@ -131,12 +164,15 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor of the values of any object with __dlpack__. They are copied."""
     return _core.from_dlpack(ext_tensor)
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
-           requires_grad: bool = False, **_: Any) -> Tensor:
+           requires_grad: bool = False, **options: Any) -> Tensor:
+    """start, start + step, … up to but without end; arange(end) starts at 0."""
     check_device(device)
+    check_options("arange", options)
     if end is None:
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
@@ -151,8 +187,10 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False, **_: Any) -> Tensor:
+             requires_grad: bool = False, **options: Any) -> Tensor:
+    """steps numbers in equal distances from start to end, both included."""
     check_device(device)
+    check_options("linspace", options)
     if steps < 0:
         raise RuntimeError(f"linspace(): the number of steps must be non-negative, got {steps}")
     return _finish(_ops.linspace(start, end, operator.index(steps), as_dtype(dtype) or get_default_dtype()),
@@ -160,13 +198,16 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, **options: Any) -> Tensor:
+    """base to the power of what linspace gives."""
     dtype = as_dtype(dtype) or get_default_dtype()
     return (base ** linspace(start, end, steps, dtype=float64, **options)).to(dtype)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        **_: Any) -> Tensor:
+        **options: Any) -> Tensor:
+    """Ones on the diagonal of an n by m matrix (m: n), zeros elsewhere."""
     check_device(device)
+    check_options("eye", options)
     rows, columns = as_shape((n, n if m is None else m), "eye")
     return _finish(_ops.eye(rows, columns, as_dtype(dtype) or get_default_dtype()), requires_grad)
 
@@ -176,11 +217,12 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 class Generator:
     """A stream of random numbers of its own. One made without a generator uses the global stream."""
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: Any = None) -> None:
         check_device(device)
-        self.device, self._seed, self._offset = Device("cpu"), 67280421310721, 0
+        self.device, self._seed, self._offset = Device(_core.device_name()), 67280421310721, 0
 
     def manual_seed(self, seed: int) -> "Generator":
+        """Starts the stream anew."""
         self._seed, self._offset = int(seed), 0
         return self
 
@@ -199,7 +241,40 @@ def draw(count: int, generator: Generator | None) -> tuple[int, int]:
 
 
 def manual_seed(seed: int) -> None:
+    """Starts the global stream of random numbers anew; the same seed gives the same numbers."""
     _core.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Seeds the global stream with a number that nobody can foresee, and returns it."""
+    drawn = int.from_bytes(os.urandom(7), "little")
+    _core.manual_seed(drawn)
+    return drawn
+
+
+initial_seed = _core.initial_seed
+
+
+def get_rng_state() -> Tensor:
+    """The seed of the global stream and how many numbers were drawn, for set_rng_state."""
+    return tensor(list(_core.get_rng_state()), dtype=int64)
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Puts the global stream where it was when get_rng_state gave this."""
+    _core.set_rng_state(*new_state.tolist())
+
+
+def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False, **options: Any) -> Tensor:
+    """The integers 0 to n - 1 in random order."""
+    check_device(device)
+    check_options("randperm", options)
+    (n,) = as_shape((n,), "randperm")
+    import numpy as np
+    key = draw(n, generator)
+    order = np.random.Generator(np.random.Philox(key=key)).permutation(n)
+    return _finish(_core.tensor(order, as_dtype(dtype) or int64), requires_grad)
 
 
 def _count(shape: Sequence[int]) -> int:
@@ -207,35 +282,38 @@ def _count(shape: Sequence[int]) -> int:
 
 
 def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-         requires_grad: bool = False, **_: Any) -> Tensor:
+         requires_grad: bool = False, **options: Any) -> Tensor:
     """Uniform in [0, 1)."""
     check_device(device)
-    shape = as_shape(size, "rand")
+    shape = _size(size, options, "rand")
     return _finish(_ops.uniform(0.0, 1.0, shape, as_dtype(dtype) or get_default_dtype(),
                                 *draw(_count(shape), generator)), requires_grad)
 
 
 def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-          requires_grad: bool = False, **_: Any) -> Tensor:
+          requires_grad: bool = False, **options: Any) -> Tensor:
     """Standard normal."""
     check_device(device)
-    shape = as_shape(size, "randn")
+    shape = _size(size, options, "randn")
     return _finish(_ops.normal(0.0, 1.0, shape, as_dtype(dtype) or get_default_dtype(),
                                *draw(_count(shape), generator)), requires_grad)
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
+    """rand in the shape and dtype of input."""
     return rand(tuple(input.shape), dtype=dtype or input.dtype, **options)
 
 
 def randn_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
+    """randn in the shape and dtype of input."""
     return randn(tuple(input.shape), dtype=dtype or input.dtype, **options)
 
 
 def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
-            device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+            device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
     """Integers from low (default 0) to high - 1."""
     check_device(device)
+    check_options("randint", options)
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
@@ -248,7 +326,9 @@ def randint(low: int, high: Any = None, size: Any = None, *, generator: Generato
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
-           **_: Any) -> Tensor:
+           **options: Any) -> Tensor:
+    """Normal numbers of the given mean and standard deviation, each a number or a tensor."""
+    check_options("normal", options)
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         if isinstance(mean, Tensor) and isinstance(std, Tensor):

@@ -2,6 +2,7 @@
 """dtype, device, Size and Generator objects."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from . import _core
@@ -61,10 +62,12 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
+    """The dtype of tensors made from Python floats, and of zeros, rand and the like."""
     return _default
 
 
 def set_default_dtype(d: dtype) -> None:
+    """Chooses the dtype that get_default_dtype tells; float32 at first."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(f"the default dtype is a floating-point burn.dtype, not {d!r}")
@@ -141,6 +144,11 @@ class finfo:
         self.max = (2 - self.eps) * 2.0 ** bias
         self.min = -self.max
         self.tiny = self.smallest_normal = 2.0 ** (1 - bias)
+        self.resolution = 10.0 ** -int(mantissa * math.log10(2))
+
+    def __repr__(self) -> str:
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})")
 
 
 class iinfo:
@@ -152,6 +160,9 @@ class iinfo:
         self.dtype, self.bits = type.name, type.itemsize * 8
         self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
         self.max = 2 ** (self.bits - 1) - 1 if type.is_signed else 2 ** self.bits - 1
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
 _core.set_dtypes([None, *ALL])

@@ -158,11 +158,13 @@ method(clamp, "clip")
 
 @method
 def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """At least min."""
     return _ops.clamp(input, min, None)
 
 
 @method
 def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """At most max."""
     return _ops.clamp(input, None, max)
 
 
@@ -203,6 +205,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return _ops.where(condition, input, other)
 
 
+for _name, _count in _ops.PLAIN.items():  # those that need no more than their row
+    if _name not in FUNCTIONS:
+        (_unary if _count == 1 else _binary)(_name, getattr(_ops, _name))
+
 FUNCTIONS["where"] = where
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 
@@ -212,16 +218,31 @@ def result_type(a: Any, b: Any) -> Any:
     return _ops.add(*(x.detach() if isinstance(x, Tensor) else x for x in (a, b))).dtype
 
 
+def promote_types(type1: Any, type2: Any) -> Any:
+    """The dtype that tensors of these two dtypes give together."""
+    return result_type(_core.full((1,), 0, as_dtype(type1)), _core.full((1,), 0, as_dtype(type2)))
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether an in-place operation may write results of one dtype into a tensor of the other."""
+    def kind(d: Any) -> int:
+        return 2 if d.is_floating_point else 0 if d is bool_ else 1
+    return kind(as_dtype(from_)) <= kind(as_dtype(to))
+
+
 FUNCTIONS["result_type"] = result_type
+FUNCTIONS["promote_types"], FUNCTIONS["can_cast"] = promote_types, can_cast
 FUNCTIONS["equal"] = Tensor.equal = lambda a, b: tuple(a.shape) == tuple(b.shape) and bool((a == b).all())
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Where |input - other| <= atol + rtol * |other|."""
     close = (input == other) | ((input - other).abs() <= atol + rtol * other.abs()) & other.isfinite()
     return close | (input.isnan() & other.isnan()) if equal_nan else close
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether isclose holds for all elements."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
@@ -261,7 +282,8 @@ Tensor.cpu = lambda self: self
 for _name, _dtype in (("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16),
                       ("long", int64), ("int", int32), ("short", int16), ("char", int8), ("byte", uint8),
                       ("bool", bool_)):
-    setattr(Tensor, _name, lambda self, _dtype=_dtype: self.to(_dtype))
+    setattr(Tensor, _name, lambda self, *, _dtype=_dtype: self.to(_dtype))
+    getattr(Tensor, _name).__doc__ = f"The tensor as {_dtype.name}."
 Tensor.is_floating_point = lambda self: self.dtype.is_floating_point
 Tensor.is_complex = lambda self: False
 Tensor.is_signed = lambda self: self.dtype.is_signed
@@ -290,23 +312,28 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
+    """Writes one number everywhere."""
     return assign(self, value, cast=True)
 
 
 def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Uniform numbers from a to b."""
     return assign(self, _ops.uniform(a, b, tuple(self.shape), self.dtype, *draw(self.numel(), generator)))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Normal numbers of the given mean and standard deviation."""
     return assign(self, _ops.normal(mean, std, tuple(self.shape), self.dtype, *draw(self.numel(), generator)))
 
 
 def bernoulli_(self: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor:
+    """1 with probability p, else 0."""
     chance = _core.full(tuple(self.shape), p, float32)
     return assign(self, _ops.bernoulli(chance, *draw(self.numel(), generator)), cast=True)
 
 
 def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Any = None) -> Tensor:
+    """Integers from low to high - 1; without high, from 0 on, up to what the dtype holds exactly."""
     if high is None:
         low, high = 0, low or 2 ** (24 if self.dtype.is_floating_point else 31 if self.dtype.itemsize > 3 else 7)
     return assign(self, _ops.randint(low, high, tuple(self.shape), int64, *draw(self.numel(), generator)), cast=True)

@@ -107,6 +107,7 @@ def _spread(name: str, op: Any) -> None:
 
     def with_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
                   correction: Any = None) -> tuple[Tensor, Tensor]:
+        """The spread and the mean over dims."""
         both = FUNCTIONS[name](input, dim, unbiased, keepdim, correction=correction)
         return both, FUNCTIONS["mean"](input, None if isinstance(dim, bool) else dim, keepdim)
     FUNCTIONS[f"{name}_mean"] = with_mean
@@ -152,4 +153,5 @@ def norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> T
 
 @reduction
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not 0."""
     return _ops.sum(input != 0, axes(dim))

@@ -77,6 +77,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @view_function
 def ravel(input: Tensor) -> Tensor:
+    """All elements as one dim."""
     return _ops.reshape(input, (input.numel(),))
 
 
@@ -181,6 +182,7 @@ Tensor.expand_as = lambda self, other: expand(self, tuple(other.shape))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes give together."""
     from ._dtype import Size
     from ._indexing import _broadcast
     out: tuple[int, ...] = ()
@@ -193,6 +195,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors, each expanded to the shape that they give together."""
     shape = tuple(broadcast_shapes(*(tuple(x.shape) for x in tensors)))
     return tuple(expand(x, shape) for x in tensors)
 
@@ -227,6 +230,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @view_function
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The places of dim as a tuple."""
     dim = wrap_dim(dim, input.dim())
     return tuple(select(input, dim, i) for i in range(input.shape[dim]))
 
@@ -306,6 +310,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @view_function
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """So many pieces of nearly equal size, or pieces that end at the given places."""
     n = input.shape[wrap_dim(dim, input.dim())]
     if isinstance(indices_or_sections, int):
         parts = indices_or_sections
@@ -332,6 +337,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 
 @view_function
 def tile(input: Tensor, *dims: Any) -> Tensor:
+    """As repeat, but missing leading numbers are 1."""
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = tuple(dims[0])
     return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
@@ -372,6 +378,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @view_function
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """gather along dim, or from all elements in one row."""
     return _ops.gather(ravel(input), ravel(indices), 0) if dim is None else _ops.gather(input, indices, dim)
 
 
@@ -417,6 +424,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place form of index_put()."""
     _index_put(input, indices, values, accumulate)
     return input
 
@@ -459,6 +467,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 @view_function
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The products of each element of one vector with each of the other."""
     return unsqueeze(input, 1) * unsqueeze(vec2, 0)
 
 

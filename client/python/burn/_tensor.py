@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Tensor class, gradient modes and text form. Methods that are also functions come from _functions."""
+"""The Tensor class and gradient modes. Methods that are also functions come from _functions."""
 from __future__ import annotations
 
 import copy
 import functools
+import operator
 from typing import Any, Callable
 
 from . import _core
 from ._dtype import device as Device
+from ._text import set_printoptions, tensor_text  # noqa: F401
 
 assign = _core.assign
+
+
+class _History:
+    """What grad_fn is for a tensor with a history."""
+
+    def __repr__(self) -> str:
+        return "<Backward>"
+
+
+_HISTORY = _History()
 
 
 class Tensor(_core.Tensor):
@@ -31,12 +43,45 @@ class Tensor(_core.Tensor):
             made.grad = copy.deepcopy(self.grad, memo)
         return made
 
+    def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's functions take tensors: operators stay operators of tensors, the others compute in NumPy."""
+        if any(isinstance(x, Tensor) for x in options.get("out", ())):
+            return NotImplemented
+        operation = _OPERATORS.get(ufunc.__name__) if how == "__call__" and not options else None
+        if operation is not None:
+            return operation(*(x if isinstance(x, Tensor) else _core.tensor(x) if getattr(x, "ndim", 0)
+                               else x.item() if hasattr(x, "item") else x for x in inputs))
+        found = getattr(ufunc, how)(*(x.numpy() if isinstance(x, Tensor) else x for x in inputs), **options)
+        return found if "out" in options or type(found) is tuple else _core.tensor(found)
+
+    @property
+    def grad_fn(self) -> object | None:
+        """None for leaves, else an object that says no more than that there is a way back: the daemon has it."""
+        return None if self.is_leaf else _HISTORY
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it lives on a CUDA device."""
+        return self.device.type == "cuda"
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.itemsize
+
     def backward(self, gradient: "Tensor | None" = None, retain_graph: bool | None = None,
                  create_graph: bool = False, inputs: Any = None) -> None:
         """Adds the gradients of this tensor to the .grad of the leaves that it was made from."""
         from .autograd import backward
         backward(self, gradient, retain_graph, create_graph, inputs)
 
+
+_OPERATORS: dict[str, Callable] = {  # NumPy's names
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "true_divide": operator.truediv, "floor_divide": operator.floordiv, "remainder": operator.mod,
+    "power": operator.pow, "matmul": operator.matmul, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor, "left_shift": operator.lshift, "right_shift": operator.rshift, "equal": operator.eq,
+    "not_equal": operator.ne, "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
+    "greater_equal": operator.ge}
 
 _core.set_tensor_class(Tensor)
 _core.set_device_object(Device("cpu"))
@@ -99,65 +144,3 @@ class set_grad_enabled:
 
 
 is_grad_enabled = _core.grad_enabled
-
-# ---- text ----
-
-_print = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
-
-
-def set_printoptions(precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None) -> None:
-    """How tensors are printed; what is None stays."""
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    _print.update({name: value for name, value in given.items() if value is not None})
-
-
-def _values_text(tensor: Tensor, indent: int) -> str:
-    import numpy as np
-    shown, cut = tensor.detach(), tensor.numel() > _print["threshold"]
-    array = _printable(_edges(shown) if cut else shown)  # only what is printed crosses the wire
-    return np.array2string(array, separator=", ", prefix=" " * indent, precision=_print["precision"],
-                           max_line_width=_print["linewidth"], threshold=0 if cut else array.size + 1,
-                           edgeitems=_print["edgeitems"],
-                           floatmode="fixed" if _needs_decimals(array) else "maxprec")
-
-
-def _printable(tensor: Tensor) -> Any:
-    from ._dtype import float32
-    return (tensor.to(float32) if tensor.dtype.name in ("bfloat16", "float16") else tensor).numpy()
-
-
-def _needs_decimals(array: Any) -> bool:
-    import numpy as np
-    if array.dtype.kind != "f":
-        return False
-    finite = array[np.isfinite(array)]
-    return bool((finite != np.trunc(finite)).any())
-
-
-def _edges(tensor: Tensor) -> Tensor:
-    from ._functions import cat
-    edge = _print["edgeitems"]
-    for dim in range(tensor.dim()):
-        n = tensor.shape[dim]
-        if n > 2 * edge + 1:  # one more than is shown, so that NumPy puts the dots
-            tensor = cat([tensor.narrow(dim, 0, edge + 1), tensor.narrow(dim, n - edge, edge)], dim)
-    return tensor
-
-
-def tensor_text(tensor: Tensor) -> str:
-    """What repr() shows: values (abbreviated above the threshold), dtype if not obvious, gradient."""
-    if tensor.numel() == 0:
-        values = "[]"
-    elif tensor.dim() == 0:
-        values = _values_text(tensor.detach().reshape(1), len("tensor("))[1:-1].strip()
-    else:
-        values = _values_text(tensor, len("tensor("))
-    notes = []
-    if tensor.numel() > _print["threshold"] or (tensor.numel() == 0 and tensor.dim() != 1):
-        notes.append(f"size={tuple(tensor.shape)}")
-    if tensor.dtype.name not in ("float32", "int64", "bool"):
-        notes.append(f"dtype={tensor.dtype}")
-    if tensor.requires_grad:
-        notes.append("requires_grad=True" if tensor.is_leaf else "grad_fn=True")
-    return "tensor(" + ", ".join([values, *notes]) + ")"

@@ -138,10 +138,22 @@ static int special_power(PyObject *base, PyObject *exponent)
     return value == -1 && real ? OP_RECIPROCAL : 0;
 }
 
+static bool is_negative_power_of_integers(PyObject *base, PyObject *exponent)
+{
+    if (!is_tensor(base) || !PyLong_Check(exponent) || PyBool_Check(exponent))
+        return false;
+    int dtype = burn_dtype_of(tensor_of(base)), overflow;
+    long long value = PyLong_AsLongLongAndOverflow(exponent, &overflow);
+    return dtype >= BURN_DTYPE_INT64 && (overflow < 0 || (overflow == 0 && value < 0));
+}
+
 static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     if (modulus != Py_None)
         return core_fail(PyExc_TypeError, "pow() of tensors takes no modulus");
+    if (is_negative_power_of_integers(a, b))
+        return core_fail(core.errors[BURN_STATUS_INVALID],
+                         "Integers to negative integer powers are not allowed.");
     int op = special_power(a, b);
     if (op == 0)
         return binary(a, b, OP_POW, "pow");

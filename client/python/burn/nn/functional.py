@@ -47,42 +47,52 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """input where it is positive, else negative_slope * input."""
     return _result(input, _ops.leaky_relu(input, negative_slope), inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """input where it is positive, else alpha * (exp(input) - 1)."""
     return _result(input, _ops.elu(input, alpha), inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """input limited to [min_val, max_val]."""
     return _result(input, _ops.hardtanh(input, min_val, max_val), inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """input limited to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * input)) / beta; input itself above threshold / beta."""
     return _ops.softplus(input, beta, threshold)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(input)), without overflow."""
     return _ops.logsigmoid(input)
 
 
 def softsign(input: Tensor) -> Tensor:
+    """input / (1 + |input|)."""
     return _ops.softsign(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * tanh(softplus(input))."""
     return _result(input, _ops.mish(input), inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """input / 6 + 1 / 2, limited to [0, 1]."""
     return _result(input, _ops.hardsigmoid(input), inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * hardsigmoid(input)."""
     return _result(input, _ops.hardswish(input), inplace)
 
 
@@ -91,10 +101,12 @@ def _implicit_dim(input: Tensor) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(input) divided by its sum along dim."""
     return _softmax(input, _implicit_dim(input) if dim is None else dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """log(softmax(input)) along dim, without overflow."""
     return _log_softmax(input, _implicit_dim(input) if dim is None else dim, dtype)
 
 
@@ -228,6 +240,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:
+    """Mean (or sum, or each) of the squared differences."""
     kind = _reduction(reduction)
     if weight is None:
         return _ops.mse_loss(input, target, kind)
@@ -236,10 +249,12 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
 
 
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
+    """Mean (or sum, or each) of the absolute differences."""
     return _ops.l1_loss(input, target, _reduction(reduction))
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """Squared for differences below delta, linear above."""
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     return _ops.huber_loss(input, target, delta, _reduction(reduction))
@@ -247,6 +262,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """huber_loss with delta = beta, divided by beta."""
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     if beta == 0:
@@ -257,6 +273,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:
+    """binary_cross_entropy of sigmoid(input), without overflow."""
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
     return _ops.bce_with_logits(input, target, weight, pos_weight, _reduction(reduction))
@@ -264,6 +281,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:
+    """-(target * log(input) + (1 - target) * log(1 - input)); logarithms end at -100."""
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"Using a target size ({list(target.shape)}) that is different to the input size "
                          f"({list(input.shape)}) is deprecated. Please ensure they have the same size.")
@@ -272,6 +290,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:
+    """target * (log(target) - input), for input in logarithms."""
     if reduction == "batchmean":
         return _ops.kl_div(input, target, 2, log_target) / input.shape[0]
     return _ops.kl_div(input, target, _reduction(reduction), log_target)

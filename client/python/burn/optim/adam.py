@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adam and AdamW; formulas and options are torch.optim's. One op a parameter, one launch a step."""
+"""Adam and AdamW; formulas and options are torch.optim's. One op a parameter, one launch a step.
+
+foreach, fused and capturable are taken and change nothing: they choose among implementations that PyTorch has."""
 from __future__ import annotations
 
 from typing import Any, Iterable
@@ -16,7 +18,8 @@ class Adam(Optimizer):
     _decoupled = False
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-                 eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, maximize: bool = False) -> None:
+                 eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, fused: bool | None = None, capturable: bool = False) -> None:
         check(lr >= 0, "learning rate", lr)
         check(eps >= 0, "epsilon value", eps)
         check(0 <= betas[0] < 1, "beta parameter at index 0", betas[0])
@@ -42,9 +45,11 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameter itself."""
     _decoupled = True
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
-                 maximize: bool = False) -> None:
+                 maximize: bool = False, foreach: bool | None = None, fused: bool | None = None,
+                 capturable: bool = False) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RMSprop; formulas and options are torch.optim.RMSprop's."""
+"""RMSprop; formulas and options are torch.optim.RMSprop's. foreach and capturable change nothing."""
 from __future__ import annotations
 
 from typing import Any, Iterable
@@ -10,9 +10,11 @@ from .optimizer import Optimizer, check, count_step
 
 
 class RMSprop(Optimizer):
+    """Steps divided by a running root mean square of the gradient."""
+
     def __init__(self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, *,
-                 maximize: bool = False) -> None:
+                 maximize: bool = False, foreach: bool | None = None, capturable: bool = False) -> None:
         check(lr >= 0, "learning rate", lr)
         check(eps >= 0, "epsilon value", eps)
         check(momentum >= 0, "momentum value", momentum)

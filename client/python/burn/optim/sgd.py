@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stochastic gradient descent; formulas and options are torch.optim.SGD's."""
+"""Stochastic gradient descent; formulas and options are torch.optim.SGD's. foreach and fused change nothing."""
 from __future__ import annotations
 
 from typing import Any, Iterable
@@ -11,8 +11,11 @@ from .optimizer import Optimizer, check, tracing
 
 
 class SGD(Optimizer):
+    """parameter -= lr * gradient, with momentum and weight decay if wanted."""
+
     def __init__(self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
-                 weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False) -> None:
+                 weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, fused: bool | None = None) -> None:
         check(lr >= 0, "learning rate", lr)
         check(momentum >= 0, "momentum value", momentum)
         check(weight_decay >= 0, "weight_decay value", weight_decay)

@@ -19,16 +19,22 @@ class _Inplace(Module):
 
 
 class ReLU(_Inplace):
+    """F.relu."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
 class SiLU(_Inplace):
+    """F.silu."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
 class LeakyReLU(_Inplace):
+    """F.leaky_relu."""
+
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.negative_slope = negative_slope
@@ -41,6 +47,8 @@ class LeakyReLU(_Inplace):
 
 
 class ELU(_Inplace):
+    """F.elu."""
+
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.alpha = alpha
@@ -53,6 +61,8 @@ class ELU(_Inplace):
 
 
 class Hardtanh(_Inplace):
+    """F.hardtanh."""
+
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.min_val, self.max_val = min_val, max_val
@@ -65,6 +75,8 @@ class Hardtanh(_Inplace):
 
 
 class GELU(Module):
+    """F.gelu; approximate="tanh" is the usual approximation."""
+
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
@@ -77,6 +89,8 @@ class GELU(Module):
 
 
 class Softplus(Module):
+    """F.softplus."""
+
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta, self.threshold = beta, threshold
@@ -89,21 +103,29 @@ class Softplus(Module):
 
 
 class Sigmoid(Module):
+    """1 / (1 + exp(-input))."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
 class LogSigmoid(Module):
+    """F.logsigmoid."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Tanh(Module):
+    """tanh(input)."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
 class Softmax(Module):
+    """F.softmax along dim."""
+
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
@@ -116,6 +138,8 @@ class Softmax(Module):
 
 
 class LogSoftmax(Softmax):
+    """F.log_softmax along dim."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
 
@@ -137,6 +161,8 @@ class Dropout(Module):
 
 
 class Flatten(Module):
+    """The dims from start_dim to end_dim as one; by default all but the first."""
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim

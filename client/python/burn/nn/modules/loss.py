@@ -22,6 +22,8 @@ class _WeightedLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
+    """F.cross_entropy."""
+
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
                  label_smoothing: float = 0.0) -> None:
         super().__init__(weight, reduction)
@@ -33,6 +35,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class NLLLoss(_WeightedLoss):
+    """F.nll_loss."""
+
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(weight, reduction)
         self.ignore_index = ignore_index
@@ -42,16 +46,22 @@ class NLLLoss(_WeightedLoss):
 
 
 class MSELoss(_Loss):
+    """F.mse_loss."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
+    """F.l1_loss."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class HuberLoss(_Loss):
+    """F.huber_loss."""
+
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
         self.delta = delta
@@ -61,6 +71,8 @@ class HuberLoss(_Loss):
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
+    """F.binary_cross_entropy_with_logits."""
+
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
         super().__init__(weight, reduction)
         self.register_buffer("pos_weight", pos_weight)

@@ -94,6 +94,9 @@ static int parse(int count, char **arguments, ctl_options *out)
                 return complain_usage("--count is between 1 and 1000, not ", value);
         } else if (is_command(arguments[i]) && !out->command) {
             out->command = arguments[i];
+        } else if (!strcmp(arguments[i], "--url") || !strcmp(arguments[i], "-o") ||
+                   !strcmp(arguments[i], "--output") || !strcmp(arguments[i], "--count")) {
+            return complain_usage("a value is missing after ", arguments[i]);
         } else {
             return complain_usage("not understood: ", arguments[i]);
         }

@@ -234,7 +234,7 @@ static options parse(int argc, char **argv)
             parsed.url = value;
         else if (value && !strcmp(argv[i], "--data"))
             parsed.data = value;
-        else if (value && !strcmp(argv[i], "--epochs"))
+        else if (value && !strcmp(argv[i], "--epochs") && atoi(value) > 0)
             parsed.epochs = atoi(value);
         else {
             fprintf(stderr, "usage: fashion_mnist [--url URL] [--epochs N] [--data FOLDER] [--json]\n");

@@ -189,8 +189,8 @@ bd_error *bd_unpack_int(bd_unpack *unpack, int64_t *out)
 
 bd_error *bd_unpack_int_in(bd_unpack *unpack, int64_t least, int64_t most, int64_t *out)
 {
-    int64_t value;
-    size_t taken;
+    int64_t value = 0;
+    size_t taken = 0;
     BD_TRY(read_int(unpack, &value, &taken));
     if (value < least || value > most)
         BD_FAIL(PROTOCOL, "%lld is outside %lld..%lld", (long long)value, (long long)least,

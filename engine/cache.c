@@ -269,7 +269,7 @@ char *bd_cache_json(bd_cache *cache)
                      "%s{\"name\": \"%016" PRIx64 "\", \"family\": \"%s\", \"launches\": %" PRIu64
                      ", \"compile_us\": %" PRId64 "}",
                      first ? "" : ", ", hash,
-                     cached->family == BD_KIR_CONTRACTION ? "contraction" : "loop",
+                     bd_kir_family_text((bd_kir_family)cached->family),
                      (uint64_t)atomic_load_explicit(&cached->launches, memory_order_relaxed),
                      cached->compile_us);
             add(&text, line);

@@ -226,9 +226,12 @@ static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
     if (is_map_like(class)) {
         claim_rows(fuser, region, value);
         done = !repeats(fuser, region, value) && bd_region_compute(region, value);
-    } else if (class == BD_CLASS_DOT) {
+    } else if (class == BD_CLASS_DOT && region->values.items[value].domain == BD_DOMAIN_SCORE) {
+        done = bd_region_score(region, value);
+    } else if (class == BD_CLASS_DOT || class == BD_CLASS_ATTEND) {
         done = count_side_loads(region, value, node) <= SIDE_LOADS_MAX &&
-               bd_region_contract(region, value);
+               (class == BD_CLASS_DOT ? bd_region_contract(region, value)
+                                      : bd_region_attend(region, value));
     } else if (class == BD_CLASS_REDUCE) {
         uint32_t rows = 0;
         bool once = bd_region_visits_once(region, value, &rows);
@@ -352,6 +355,7 @@ static bool start_region(bd_fuse_walk *fuser, bd_region *region, bd_node number,
         bd_vec_clear(&region->opened);
         done = class == BD_CLASS_REDUCE ? bd_region_reduce(region, value)
                : class == BD_CLASS_DOT  ? bd_region_contract(region, value)
+               : class == BD_CLASS_ATTEND ? bd_region_attend(region, value)
                                         : bd_region_compute(region, value);
     }
     region->live_count--;
@@ -444,7 +448,8 @@ static bd_error *place(bd_fuse_walk *fuser, bd_node node)
         const bd_fuse_use *user = &fuser->uses.items[i - 1];
         use_count++;
         const bd_region *region = fuser->fusion->regions.items[user->region];
-        as_operand |= region->values.items[user->value].domain != BD_DOMAIN_MAIN;
+        uint8_t domain = region->values.items[user->value].domain;
+        as_operand |= domain != BD_DOMAIN_MAIN && domain != BD_DOMAIN_SCORE;
     }
     if (inlines && may_inline(fuser, node, use_count, as_operand)) {
         bool all = true;

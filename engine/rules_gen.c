@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Made by proto/gen_ops.py from proto/ops.toml. */
+#include <math.h>
+
 #include "engine/rules.h"
 #include "engine/rules_build.h"
 #include "engine/rules_native.h"
@@ -3081,7 +3083,102 @@ static void gradient_slice_set(const bd_rule_call *call, bd_node *out)
     }
 }
 
-static const bd_gradient_rule gradient_rules[202] = {
+static void gradient_attend(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_build(graph, BURN_OP_ATTEND_WEIGHTS, (bd_node[]){call->inputs[0]}, 1, NULL);
+        bd_node n2 = bd_rule_swap_last(graph, call->inputs[1]);
+        bd_node n3 = bd_build(graph, BURN_OP_DOT, (bd_node[]){call->gradient, n2}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n1}, 2, NULL);
+        const int64_t l5_values[] = {(bd_rule_rank(graph, n1) - 1)};
+        const bd_attr_value l5 = {.values = l5_values, .count = 1};
+        const bd_attr_value a6[] = {l5, {.value = 1}, {.value = 0}};
+        bd_node n7 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n4}, 1, a6);
+        bd_node n8 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n3, n7}, 2, NULL);
+        bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n1, n8}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n9, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        bd_node n1 = bd_build(graph, BURN_OP_ATTEND_WEIGHTS, (bd_node[]){call->inputs[0]}, 1, NULL);
+        bd_node n2 = bd_rule_swap_last(graph, n1);
+        bd_node n3 = bd_build(graph, BURN_OP_DOT, (bd_node[]){n2, call->gradient}, 2, NULL);
+        out[1] = bd_rule_gradient(graph, n3, call->inputs[1]);
+    }
+}
+
+static void gradient_attend_weights(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, call->self}, 2, NULL);
+        const int64_t l2_values[] = {(bd_rule_rank(graph, call->self) - 1)};
+        const bd_attr_value l2 = {.values = l2_values, .count = 1};
+        const bd_attr_value a3[] = {l2, {.value = 1}, {.value = 0}};
+        bd_node n4 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n1}, 1, a3);
+        bd_node n5 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->gradient, n4}, 2, NULL);
+        bd_node n6 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->self, n5}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n6, call->inputs[0]);
+    }
+}
+
+static uint32_t decompose_attend_weights(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    const int64_t l1_values[] = {(bd_rule_rank(graph, call->inputs[0]) - 1)};
+    const bd_attr_value l1 = {.values = l1_values, .count = 1};
+    const bd_attr_value a2[] = {l1, {.value = 1}};
+    bd_node n3 = bd_build(graph, BURN_OP_MAX, (bd_node[]){call->inputs[0]}, 1, a2);
+    bd_node n4 = bd_rule_number(graph, -INFINITY);
+    bd_node n5 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n3, n4}, 2, NULL);
+    bd_node n6 = bd_rule_whole(graph, 0);
+    bd_node n7 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n5, n6, n3}, 3, NULL);
+    bd_node n8 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n7}, 2, NULL);
+    bd_node n9 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n8}, 1, NULL);
+    const int64_t l10_values[] = {(bd_rule_rank(graph, call->inputs[0]) - 1)};
+    const bd_attr_value l10 = {.values = l10_values, .count = 1};
+    const bd_attr_value a11[] = {l10, {.value = 1}, {.value = 0}};
+    bd_node n12 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n9}, 1, a11);
+    bd_node n13 = bd_rule_whole(graph, 0);
+    bd_node n14 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n12, n13}, 2, NULL);
+    bd_node n15 = bd_rule_whole(graph, 1);
+    bd_node n16 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n14, n15, n12}, 3, NULL);
+    bd_node n17 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n9, n16}, 2, NULL);
+    out[0] = n17;
+    return 1;
+}
+
+static void gradient_causal(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        const bd_attr_value a1[] = {{.value = (bd_int)call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_TRIL, (bd_node[]){call->gradient}, 1, a1);
+        out[0] = bd_rule_gradient(graph, n2, call->inputs[0]);
+    }
+}
+
+static uint32_t decompose_causal(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = (bd_rule_rank(graph, call->inputs[0]) - 1)}};
+    bd_node n2 = bd_build(graph, BURN_OP_IOTA, NULL, 0, a1);
+    const bd_attr_value a3[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = (bd_rule_rank(graph, call->inputs[0]) - 2)}};
+    bd_node n4 = bd_build(graph, BURN_OP_IOTA, NULL, 0, a3);
+    bd_node n5 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n2, n4}, 2, NULL);
+    bd_node n6 = bd_build_integer(graph, (bd_int)call->attrs[0].value);
+    bd_node n7 = bd_build(graph, BURN_OP_LE, (bd_node[]){n5, n6}, 2, NULL);
+    bd_node n8 = bd_rule_number(graph, -INFINITY);
+    bd_node n9 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n7, call->inputs[0], n8}, 3, NULL);
+    out[0] = n9;
+    return 1;
+}
+
+static const bd_gradient_rule gradient_rules[293] = {
     [BURN_OP_ADD] = gradient_add,
     [BURN_OP_SUB] = gradient_sub,
     [BURN_OP_MUL] = gradient_mul,
@@ -3176,9 +3273,12 @@ static const bd_gradient_rule gradient_rules[202] = {
     [BURN_OP_NLL_LOSS] = gradient_nll_loss,
     [BURN_OP_DOT] = gradient_dot,
     [BURN_OP_SLICE_SET] = gradient_slice_set,
+    [BURN_OP_ATTEND] = gradient_attend,
+    [BURN_OP_ATTEND_WEIGHTS] = gradient_attend_weights,
+    [BURN_OP_CAUSAL] = gradient_causal,
 };
 
-static const bd_decompose_rule decompose_rules[202] = {
+static const bd_decompose_rule decompose_rules[293] = {
     [BURN_OP_DETACH] = decompose_detach,
     [BURN_OP_CLONE] = decompose_clone,
     [BURN_OP_SQUARE] = decompose_square,
@@ -3250,6 +3350,8 @@ static const bd_decompose_rule decompose_rules[202] = {
     [BURN_OP_ADAMW_STEP] = decompose_adamw_step,
     [BURN_OP_GLOBAL_NORM] = bd_decompose_global_norm,
     [BURN_OP_CLIP_COEFFICIENT] = decompose_clip_coefficient,
+    [BURN_OP_ATTEND_WEIGHTS] = decompose_attend_weights,
+    [BURN_OP_CAUSAL] = decompose_causal,
 };
 
 bd_gradient_rule bd_gradient_rule_of(burn_op op)

@@ -2,7 +2,7 @@
  * Made by proto/gen_ops.py from proto/ops.toml. */
 #include "proto/op_table.h"
 
-const uint32_t burn_op_table_revision = 0x26a43a5b;
+const uint32_t burn_op_table_revision = 0x6013f812;
 
 const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
     {.name = "free", .number = 1, .since = 1,
@@ -1293,6 +1293,28 @@ const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
      .attrs = {{"starts", BURN_ATTR_SIZES, false, 0},
                {"stops", BURN_ATTR_SIZES, false, 0},
                {"steps", BURN_ATTR_SIZES, false, 0}}},
+    {.name = "attend", .number = 290, .since = 1,
+     .flags = BURN_OP_CORE,
+     .input_count = 2, .output_rule = BURN_OUTPUTS_FIXED, .output_count = 1, .output_if = -1,
+     .input_optional = 0x0, .attr_count = 0,
+     .dtype_rule = BURN_DTYPE_RULE_FLOAT, .shape_rule = BURN_SHAPE_RULE_DOT,
+     .inputs = {"scores", "value"},
+     .input_roles = {BURN_INPUT_VALUE, BURN_INPUT_VALUE}},
+    {.name = "attend_weights", .number = 291, .since = 1,
+     .flags = BURN_OP_INTERNAL | BURN_OP_COMPOSITE,
+     .input_count = 1, .output_rule = BURN_OUTPUTS_FIXED, .output_count = 1, .output_if = -1,
+     .input_optional = 0x0, .attr_count = 0,
+     .dtype_rule = BURN_DTYPE_RULE_FLOAT, .shape_rule = BURN_SHAPE_RULE_SAME,
+     .inputs = {"scores"},
+     .input_roles = {BURN_INPUT_VALUE}},
+    {.name = "causal", .number = 292, .since = 1,
+     .flags = BURN_OP_COMPOSITE,
+     .input_count = 1, .output_rule = BURN_OUTPUTS_FIXED, .output_count = 1, .output_if = -1,
+     .input_optional = 0x0, .attr_count = 1,
+     .dtype_rule = BURN_DTYPE_RULE_FLOAT, .shape_rule = BURN_SHAPE_RULE_TRIANGLE,
+     .inputs = {"scores"},
+     .input_roles = {BURN_INPUT_VALUE},
+     .attrs = {{"diagonal", BURN_ATTR_SIZE, true, 0}}},
 };
 
 /* By op number: place in the rows + 1. */
@@ -1464,6 +1486,9 @@ const uint16_t burn_op_places[BURN_OP_PLACE_COUNT] = {
     [195] = 165,
     [200] = 166,
     [201] = 167,
+    [290] = 168,
+    [291] = 169,
+    [292] = 170,
 };
 
 /* Places in the rows in the order of names. */
@@ -1486,6 +1511,8 @@ const uint16_t burn_op_names[BURN_OP_ROW_COUNT] = {
     47,
     55,
     52,
+    167,
+    168,
     157,
     156,
     147,
@@ -1497,6 +1524,7 @@ const uint16_t burn_op_names[BURN_OP_ROW_COUNT] = {
     73,
     3,
     60,
+    169,
     42,
     96,
     59,

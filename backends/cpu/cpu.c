@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "backends/cpu/attention.h"
 #include "backends/cpu/cache.h"
 #include "backends/cpu/checks.h"
 #include "backends/cpu/gemm.h"
@@ -178,6 +179,8 @@ static bd_error *emit_program(bd_module *module, const bd_kir *program)
         return bd_gemm_emit(module, program);
     if (program->family == BD_KIR_LOOP)
         return bd_loop_emit(module, program);
+    if (program->family == BD_KIR_ATTENTION)
+        return bd_attention_emit(module, program);
     bd_arena arena;
     bd_arena_init(&arena);
     bd_kir *loops = NULL;
@@ -241,10 +244,9 @@ static bd_error *load_micro(bd_device *device, burn_dtype element, bd_loaded **o
     return err;
 }
 
-/* The micro-kernels that a contraction uses: made once a device and element type. */
-static bd_error *take_micro(bd_device *device, const bd_kir *program, const bd_loaded **out)
+/* The micro-kernels of an element type: made once a device. */
+static bd_error *take_micro(bd_device *device, burn_dtype element, const bd_loaded **out)
 {
-    burn_dtype element = bd_gemm_element(program);
     bd_loaded **place = &device->micro[element == BURN_F64];
     bd_error *err = NULL;
     pthread_mutex_lock(&device->micro_lock);
@@ -262,8 +264,15 @@ static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded
         return bd_loop_create(&device->target, program, code, out);
     if (by_gemm(program)) {
         const bd_loaded *micro = NULL;
-        BD_TRY(take_micro(device, program, &micro));
+        BD_TRY(take_micro(device, bd_gemm_element(program), &micro));
         return bd_gemm_create(&device->target, program, code, micro, out);
+    }
+    if (program->family == BD_KIR_ATTENTION) {
+        const bd_loaded *micro = NULL;
+        burn_dtype element;
+        BD_TRY(bd_attention_element(program, &element));
+        BD_TRY(take_micro(device, element, &micro));
+        return bd_attention_create(&device->target, program, code, micro, out);
     }
     bd_arena arena;
     bd_arena_init(&arena);

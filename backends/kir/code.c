@@ -45,7 +45,18 @@ burn_dtype bd_kir_accumulator(burn_dtype element)
     return element == BURN_F16 || element == BURN_BF16 ? BURN_F32 : element;
 }
 
-static uint32_t roles_of(bd_kir_phase_kind kind)
+const char *bd_kir_family_text(bd_kir_family family)
+{
+    static const char *const texts[] = {"loop", "contraction", "attention"};
+    return (unsigned)family < sizeof texts / sizeof *texts ? texts[family] : "unknown";
+}
+
+bool bd_kir_yields(bd_kir_phase_kind kind)
+{
+    return kind >= BD_KIR_OPERAND_A && kind <= BD_KIR_OPERAND_C;
+}
+
+static uint32_t roles_of(bd_kir_family family, bd_kir_phase_kind kind)
 {
     switch (kind) {
     case BD_KIR_UNIFORM:
@@ -58,15 +69,20 @@ static uint32_t roles_of(bd_kir_phase_kind kind)
         return 1u << BD_KIR_BATCH | 1u << BD_KIR_M | 1u << BD_KIR_K;
     case BD_KIR_OPERAND_B:
         return 1u << BD_KIR_BATCH | 1u << BD_KIR_N | 1u << BD_KIR_K;
-    case BD_KIR_EPILOGUE:
+    case BD_KIR_SCORE:
         return 1u << BD_KIR_BATCH | 1u << BD_KIR_M | 1u << BD_KIR_N;
+    case BD_KIR_OPERAND_C:
+        return 1u << BD_KIR_BATCH | 1u << BD_KIR_N | 1u << BD_KIR_E;
+    case BD_KIR_EPILOGUE:
+        return 1u << BD_KIR_BATCH | 1u << BD_KIR_M |
+               1u << (family == BD_KIR_ATTENTION ? BD_KIR_E : BD_KIR_N);
     }
     return 0;
 }
 
 uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind)
 {
-    uint32_t roles = roles_of(kind);
+    uint32_t roles = roles_of(program->family, kind);
     uint32_t axes = 0;
     for (unsigned i = 0; i < program->axis_count; i++)
         if (roles >> program->axes[i].role & 1)

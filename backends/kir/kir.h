@@ -16,6 +16,13 @@
  *         (over BATCH, K, N), EPILOGUE (over BATCH, M, N; reads ACC, stores). f16, bf16 and f32
  *         accumulate in f32, f64 in f64, integers in their own type (bool: or of ands), and ACC has
  *         that type (bd_kir_accumulator).
+ *   ATTENTION  acc[batch.., m, e] = sum over n of P[batch.., m, n] * C[batch.., n, e], where P is the
+ *         softmax over n of the scores; a row whose scores are all -inf is 0 in P.
+ *         Axes: any number BATCH, at most one each of M, E, K, one N. Phases: [UNIFORM], then, if the
+ *         scores are made of a product, OPERAND_A and OPERAND_B (as above, over K); SCORE (over BATCH,
+ *         M, N; reads that product as ACC; ends in YIELD), OPERAND_C (over BATCH, N, E; ends in
+ *         YIELD), EPILOGUE (over BATCH, M, E; reads ACC, stores). Scores have the type in which C's
+ *         elements are summed, a float.
  * Axes stand in the order of bd_kir_role; a phase sees those of its domain (bd_kir_domain): its
  * INDEX, accesses and guards have the constant stride 0 on all others. UNIFORM sees none and
  * neither loads nor checks. REDUCE_* and SAVE stand in EACH phases, RESTORE in a later EACH phase.
@@ -70,7 +77,7 @@ static inline bool bd_kir_int_is(bd_kir_int integer, int64_t value)
     return integer.argument < 0 && integer.value == value;
 }
 
-typedef enum bd_kir_family { BD_KIR_LOOP, BD_KIR_CONTRACTION } bd_kir_family;
+typedef enum bd_kir_family { BD_KIR_LOOP, BD_KIR_CONTRACTION, BD_KIR_ATTENTION } bd_kir_family;
 
 typedef enum bd_kir_role {
     BD_KIR_PARALLEL,
@@ -79,6 +86,7 @@ typedef enum bd_kir_role {
     BD_KIR_M,
     BD_KIR_N,
     BD_KIR_K,
+    BD_KIR_E,
 } bd_kir_role;
 
 typedef struct bd_kir_axis {
@@ -138,6 +146,8 @@ typedef enum bd_kir_phase_kind {
     BD_KIR_EACH, /* the LOOP phase: once for each point of the SERIAL axes */
     BD_KIR_OPERAND_A,
     BD_KIR_OPERAND_B,
+    BD_KIR_SCORE,
+    BD_KIR_OPERAND_C,
     BD_KIR_EPILOGUE,
 } bd_kir_phase_kind;
 
@@ -206,7 +216,10 @@ bd_kir_result bd_kir_result_of(bd_kir_code code);
 burn_dtype bd_kir_accumulator(burn_dtype element);
 /* Bit i: a phase of this kind runs over axis i. */
 uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind);
+/* Whether a phase of this kind ends in a YIELD. */
+bool bd_kir_yields(bd_kir_phase_kind kind);
 bool bd_kir_is_reduce(bd_kir_code code);
+const char *bd_kir_family_text(bd_kir_family family); /* "loop" */
 const char *bd_kir_code_text(bd_kir_code code);
 int bd_kir_operand_count(bd_kir_code code);
 bd_error *bd_kir_verify(const bd_kir *program) BD_MUST_USE;

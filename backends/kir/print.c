@@ -139,10 +139,10 @@ static void add_instr(text *to, const bd_kir *program, unsigned number)
 
 static void add_head(text *to, const bd_kir *program)
 {
-    static const char *const roles[] = {"parallel", "serial", "batch", "m", "n", "k"};
+    static const char *const roles[] = {"parallel", "serial", "batch", "m",
+                                        "n",        "k",      "e"};
     static const char *const uses[] = {"none", "read", "write", "read write"};
-    add(to, "%s ints %u\n", program->family == BD_KIR_LOOP ? "loop" : "contraction",
-        (unsigned)program->int_count);
+    add(to, "%s ints %u\n", bd_kir_family_text(program->family), (unsigned)program->int_count);
     for (unsigned i = 0; i < program->axis_count; i++) {
         add(to, "axis i%u %s ", i, roles[program->axes[i].role]);
         add_int(to, program->axes[i].extent);
@@ -164,7 +164,8 @@ static void add_head(text *to, const bd_kir *program)
 
 char *bd_kir_print(const bd_kir *program)
 {
-    static const char *const kinds[] = {"uniform", "row", "each", "a", "b", "epilogue"};
+    static const char *const kinds[] = {"uniform", "row", "each",    "a",
+                                        "b",       "score", "c", "epilogue"};
     text to = {0};
     add_head(&to, program);
     for (unsigned i = 0; i < program->phase_count; i++) {

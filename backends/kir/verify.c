@@ -8,7 +8,7 @@
 
 static bd_error *check_counts(const bd_kir *program)
 {
-    if (program->family != BD_KIR_LOOP && program->family != BD_KIR_CONTRACTION)
+    if ((int)program->family < 0 || program->family > BD_KIR_ATTENTION)
         BD_FAIL(INTERNAL, "kernel program: unknown family %d", (int)program->family);
     if (program->axis_count > BD_KIR_AXES_MAX || program->buffer_count > BD_KIR_BUFFERS_MAX ||
         program->access_count > BD_KIR_ACCESSES_MAX || program->guard_count > BD_KIR_GUARDS_MAX ||
@@ -29,12 +29,14 @@ static bd_error *check_int(const bd_kir *program, bd_kir_int integer, const char
 
 static bd_error *check_axes(const bd_kir *program)
 {
-    int counts[BD_KIR_K + 1] = {0};
+    int counts[BD_KIR_E + 1] = {0};
     bd_kir_role last = BD_KIR_PARALLEL;
     bool contraction = program->family == BD_KIR_CONTRACTION;
+    bool loop = program->family == BD_KIR_LOOP;
     for (unsigned i = 0; i < program->axis_count; i++) {
         bd_kir_role role = program->axes[i].role;
-        if ((int)role < 0 || role > BD_KIR_K || (role >= BD_KIR_BATCH) != contraction)
+        if ((int)role < 0 || role > BD_KIR_E || (role < BD_KIR_BATCH) != loop ||
+            (contraction && role == BD_KIR_E))
             BD_FAIL(INTERNAL, "kernel program: axis %u has a role of another family", i);
         if (role < last)
             BD_FAIL(INTERNAL, "kernel program: axis %u stands out of order", i);
@@ -47,6 +49,10 @@ static bd_error *check_axes(const bd_kir *program)
     }
     if (contraction && (counts[BD_KIR_M] > 1 || counts[BD_KIR_N] > 1 || counts[BD_KIR_K] != 1))
         BD_FAIL(INTERNAL, "kernel program: a contraction has one axis K, at most one M and N");
+    if (program->family == BD_KIR_ATTENTION &&
+        (counts[BD_KIR_M] > 1 || counts[BD_KIR_N] != 1 || counts[BD_KIR_K] > 1 ||
+         counts[BD_KIR_E] > 1))
+        BD_FAIL(INTERNAL, "kernel program: an attention has one axis N, at most one M, K and E");
     return NULL;
 }
 
@@ -88,7 +94,9 @@ static bool phase_fits(const bd_kir *program, bd_kir_phase_kind kind)
     if (kind == BD_KIR_UNIFORM)
         return true;
     bool loop = kind == BD_KIR_ROW || kind == BD_KIR_EACH;
-    return loop == (program->family == BD_KIR_LOOP);
+    bool attention = kind == BD_KIR_SCORE || kind == BD_KIR_OPERAND_C;
+    return loop == (program->family == BD_KIR_LOOP) &&
+           (!attention || program->family == BD_KIR_ATTENTION);
 }
 
 static bd_error *check_phases(const bd_kir *program)
@@ -104,7 +112,7 @@ static bd_error *check_phases(const bd_kir *program)
             BD_FAIL(INTERNAL, "kernel program: phase %u is of another family", i);
         if (phase->first != first || phase->count > program->instr_count - first)
             BD_FAIL(INTERNAL, "kernel program: phase %u leaves or doubles instructions", i);
-        bool back = contraction ? phase->kind < last
+        bool back = program->family != BD_KIR_LOOP ? phase->kind < last
                                 : phase->kind == BD_KIR_UNIFORM && last != BD_KIR_UNIFORM;
         if (back)
             BD_FAIL(INTERNAL, "kernel program: phase %u stands out of order", i);
@@ -117,6 +125,10 @@ static bd_error *check_phases(const bd_kir *program)
     if (contraction && (counts[BD_KIR_OPERAND_A] != 1 || counts[BD_KIR_OPERAND_B] != 1 ||
                         counts[BD_KIR_EPILOGUE] != 1))
         BD_FAIL(INTERNAL, "kernel program: a contraction has one phase of each kind");
+    if (program->family == BD_KIR_ATTENTION &&
+        (counts[BD_KIR_OPERAND_A] > 1 || counts[BD_KIR_OPERAND_A] != counts[BD_KIR_OPERAND_B] ||
+         counts[BD_KIR_SCORE] != 1 || counts[BD_KIR_OPERAND_C] != 1 || counts[BD_KIR_EPILOGUE] != 1))
+        BD_FAIL(INTERNAL, "kernel program: an attention has one phase of each kind");
     return NULL;
 }
 
@@ -292,7 +304,7 @@ static bd_error *check_place(const cursor *at)
 {
     bd_kir_phase_kind kind = kind_of(at);
     bd_kir_code code = (bd_kir_code)at->program->instrs[at->instr].code;
-    bool operand = kind == BD_KIR_OPERAND_A || kind == BD_KIR_OPERAND_B;
+    bool operand = bd_kir_yields(kind);
     bool store = code == BD_KIR_STORE || code == BD_KIR_STORE_AT;
     bool load = code == BD_KIR_LOAD || code == BD_KIR_LOAD_AT || code == BD_KIR_CHECK ||
                 code == BD_KIR_INDEX || code == BD_KIR_GUARD;
@@ -305,7 +317,7 @@ static bd_error *check_place(const cursor *at)
         return wrong(at, "not in this phase");
     if ((code == BD_KIR_YIELD) != (operand && last))
         return wrong(at, "operand phases end in the one yield");
-    if (code == BD_KIR_ACC && kind != BD_KIR_EPILOGUE)
+    if (code == BD_KIR_ACC && kind != BD_KIR_EPILOGUE && kind != BD_KIR_SCORE)
         return wrong(at, "not in this phase");
     return NULL;
 }
@@ -357,19 +369,36 @@ static bd_error *check_fields(const cursor *at)
     return NULL;
 }
 
-/* The types of the two YIELDs and of every ACC belong together. */
+/* The type that a phase of this kind yields; NONE if there is none. */
+static burn_dtype yielded(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    for (unsigned i = 0; i < program->phase_count; i++) {
+        const bd_kir_phase *phase = &program->phases[i];
+        if (phase->kind == kind && phase->count > 0)
+            return (burn_dtype)program->instrs[phase->first + phase->count - 1].dtype;
+    }
+    return BURN_DTYPE_NONE;
+}
+
+/* The types of the YIELDs and of every ACC belong together. */
 static bd_error *check_yields(const bd_kir *program)
 {
-    int element = BURN_DTYPE_NONE;
-    for (unsigned i = 0; i < program->instr_count; i++) {
-        const bd_kir_instr *instr = &program->instrs[i];
-        if (instr->code == BD_KIR_YIELD) {
-            if (element != BURN_DTYPE_NONE && element != instr->dtype)
-                BD_FAIL(INTERNAL, "kernel program: the operands have different types");
-            element = instr->dtype;
-        } else if (instr->code == BD_KIR_ACC &&
-                   instr->dtype != bd_kir_accumulator((burn_dtype)element)) {
-            BD_FAIL(INTERNAL, "kernel program: %%%u acc: not the type of the sum", i + 1);
+    burn_dtype a = yielded(program, BD_KIR_OPERAND_A), c = yielded(program, BD_KIR_OPERAND_C);
+    bool attention = program->family == BD_KIR_ATTENTION;
+    if (a != yielded(program, BD_KIR_OPERAND_B))
+        BD_FAIL(INTERNAL, "kernel program: the operands have different types");
+    if (attention && (!burn_dtype_is_float(c) ||
+                      yielded(program, BD_KIR_SCORE) != bd_kir_accumulator(c)))
+        BD_FAIL(INTERNAL, "kernel program: the scores do not have the type of the sum");
+    for (unsigned p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        bool of_weights = attention && phase->kind == BD_KIR_EPILOGUE;
+        burn_dtype sum = of_weights ? c : a;
+        for (unsigned i = phase->first; i < (unsigned)phase->first + phase->count; i++) {
+            const bd_kir_instr *instr = &program->instrs[i];
+            if (instr->code == BD_KIR_ACC &&
+                (sum == BURN_DTYPE_NONE || instr->dtype != bd_kir_accumulator(sum)))
+                BD_FAIL(INTERNAL, "kernel program: %%%u acc: not the type of the sum", i + 1);
         }
     }
     return NULL;
@@ -396,8 +425,7 @@ static bd_error *check_instrs(const bd_kir *program)
                 saved |= (uint64_t)1 << instr->index;
         }
         at.saved |= saved;
-        bool operand = phase->kind == BD_KIR_OPERAND_A || phase->kind == BD_KIR_OPERAND_B;
-        if (operand && phase->count == 0)
+        if (bd_kir_yields(phase->kind) && phase->count == 0)
             BD_FAIL(INTERNAL, "kernel program: phase %u yields nothing", at.phase);
     }
     return check_yields(program);

@@ -57,6 +57,8 @@ void bd_ref_layout_of(const bd_kir *program, const int64_t *ints, bd_ref_layout 
 void bd_ref_run_block(bd_ref_run *run, const bd_ref_layout *layout, char *scratch);
 /* The CONTRACTION family (contract.c). */
 void bd_ref_contract(bd_ref_run *run, const bd_ref_layout *layout, char *scratch);
+/* The ATTENTION family (attend.c). */
+void bd_ref_attend(bd_ref_run *run, const bd_ref_layout *layout, char *scratch);
 /* The next point over some axes (bits), the last one fastest; false after the last (run.c). */
 bool bd_ref_next(bd_ref_run *run, uint32_t axes);
 

@@ -48,6 +48,11 @@ void bd_ref_layout_of(const bd_kir *program, const int64_t *ints, bd_ref_layout 
         out->width = strip_width(n > k ? n : k);
         int64_t columns = least(strip_width(n), PANEL_BYTES_MAX / 8 / (k + 1) + 1);
         out->panel_width = (int)columns;
+    } else if (program->family == BD_KIR_ATTENTION) {
+        int64_t n = extent_of_role(program, out, BD_KIR_N);
+        int64_t e = extent_of_role(program, out, BD_KIR_E);
+        out->width = strip_width(n > e ? n : e);
+        k = n; /* a row of scores */
     } else {
         out->width = program->axis_count ? strip_width(out->extents[program->axis_count - 1]) : 1;
     }
@@ -242,6 +247,10 @@ void bd_ref_run_block(bd_ref_run *run, const bd_ref_layout *layout, char *scratc
     }
     if (program->family == BD_KIR_CONTRACTION) {
         bd_ref_contract(run, layout, scratch);
+        return;
+    }
+    if (program->family == BD_KIR_ATTENTION) {
+        bd_ref_attend(run, layout, scratch);
         return;
     }
     uint32_t parallel = bd_kir_domain(program, BD_KIR_ROW);

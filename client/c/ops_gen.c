@@ -1110,3 +1110,18 @@ burn_status burn_clip_coefficient(burn_context *context, burn_input norm, burn_i
     const burn_input inputs[] = {norm, max_norm};
     return burn_apply(context, 195, inputs, 2, NULL, 0, out, 1);
 }
+
+burn_status burn_attend(burn_context *context, burn_input scores, burn_input value,
+                        burn_tensor **out)
+{
+    const burn_input inputs[] = {scores, value};
+    return burn_apply(context, 290, inputs, 2, NULL, 0, out, 1);
+}
+
+burn_status burn_causal(burn_context *context, burn_input scores, int64_t diagonal,
+                        burn_tensor **out)
+{
+    const burn_input inputs[] = {scores};
+    const burn_attribute attributes[] = {burn_number(diagonal)};
+    return burn_apply(context, 292, inputs, 1, attributes, 1, out, 1);
+}

@@ -347,7 +347,8 @@ static bd_kir_value emit_computed(bd_emitter *emitter, const bd_region_value *se
     case BD_CLASS_PAD:
     case BD_CLASS_CONCAT:
         return emit_guarded(emitter, self, node);
-    case BD_CLASS_DOT: {
+    case BD_CLASS_DOT:
+    case BD_CLASS_ATTEND: {
         burn_dtype element = (burn_dtype)node->dtype;
         return emit(emitter, (bd_kir_instr){.code = BD_KIR_ACC,
                                             .dtype = (uint8_t)bd_kir_accumulator(element),

@@ -90,11 +90,13 @@ static void remove_axis(bd_region *region, uint8_t axis)
     region->roles[axis] = UINT8_MAX;
 }
 
-static bool may_join(uint8_t outer, uint8_t inner)
+/* A softmax runs over the keys of one batch point. */
+static bool may_join(const bd_region *region, uint8_t outer, uint8_t inner)
 {
     if (outer == inner)
         return outer == BD_KIR_PARALLEL || outer == BD_KIR_SERIAL || outer == BD_KIR_BATCH;
-    return outer == BD_KIR_BATCH && (inner == BD_KIR_M || inner == BD_KIR_N);
+    bool columns = inner == BD_KIR_N && region->family == BD_REGION_CONTRACTION;
+    return outer == BD_KIR_BATCH && (inner == BD_KIR_M || columns);
 }
 
 /* Tries to join the axis with the next one inside; a batch axis also with M or N. */
@@ -106,7 +108,7 @@ static bool join_axis(bd_region *region, uint32_t place)
         if (region->roles[inner] == UINT8_MAX)
             continue;
         axis_pair pair = {outer, inner};
-        if (may_join(region->roles[outer], region->roles[inner]) &&
+        if (may_join(region, region->roles[outer], region->roles[inner]) &&
             for_all(region, counts_on, &pair)) {
             bd_int both[2] = {region->extents[outer], region->extents[inner]};
             bd_int product = bd_dims_product(region->ints, both, 2);
@@ -125,7 +127,8 @@ void bd_region_merge_axes(bd_region *region)
     uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
     for (uint32_t axis = 0; axis < region->axis_count; axis++) {
         bool last_serial = serial == 1u << axis;
-        if (region->extents[axis] == BD_INT_1 && region->roles[axis] != BD_KIR_K &&
+        bool keys = region->family == BD_REGION_ATTENTION && region->roles[axis] == BD_KIR_N;
+        if (region->extents[axis] == BD_INT_1 && region->roles[axis] != BD_KIR_K && !keys &&
             region->roles[axis] != UINT8_MAX && !last_serial) {
             remove_axis(region, (uint8_t)axis);
             serial &= ~(1u << axis);
@@ -143,7 +146,7 @@ static void add_axes(bd_emitter *emitter)
 {
     bd_region *region = emitter->region;
     int count = 0;
-    for (int role = BD_KIR_PARALLEL; role <= BD_KIR_K; role++) {
+    for (int role = BD_KIR_PARALLEL; role <= BD_KIR_E; role++) {
         for (uint32_t place = 0; place < region->axis_count; place++) {
             uint8_t axis = region->order[place];
             if (region->roles[axis] != role)
@@ -304,24 +307,28 @@ static void emit_domain(bd_emitter *emitter, uint8_t domain)
     }
 }
 
-static void emit_operand(bd_emitter *emitter, bd_kir_phase_kind kind, uint32_t operand)
+/* A phase that yields operand `operand` of a product, in its dtype or that of its sum. */
+static void emit_yield(bd_emitter *emitter, bd_kir_phase_kind kind, uint32_t product,
+                       uint32_t operand)
 {
+    static const uint8_t domains[] = {[BD_KIR_OPERAND_A] = BD_DOMAIN_A,
+                                      [BD_KIR_OPERAND_B] = BD_DOMAIN_B,
+                                      [BD_KIR_SCORE] = BD_DOMAIN_SCORE,
+                                      [BD_KIR_OPERAND_C] = BD_DOMAIN_C};
     bd_region *region = emitter->region;
-    const bd_region_value *acc = &region->values.items[region->acc];
-    burn_dtype dtype = (burn_dtype)bd_graph_at(region->graph, acc->node)->dtype;
+    const bd_region_value *sum = &region->values.items[product];
+    burn_dtype dtype = (burn_dtype)bd_graph_at(region->graph, sum->node)->dtype;
+    if (kind == BD_KIR_SCORE)
+        dtype = bd_kir_accumulator(dtype);
     bd_kir_begin_phase(emitter->builder, kind);
-    emit_domain(emitter, kind == BD_KIR_OPERAND_A ? BD_DOMAIN_A : BD_DOMAIN_B);
-    bd_kir_value value =
-        bd_emit_cast(emitter, bd_emitted(emitter, acc->operands[operand]), dtype);
+    emit_domain(emitter, domains[kind]);
+    bd_kir_value value = bd_emit_cast(emitter, bd_emitted(emitter, sum->operands[operand]), dtype);
     bd_kir_instr yield = {.code = BD_KIR_YIELD, .operands = {value}, .guard = -1};
     bd_kir_emit(emitter->builder, &yield);
 }
 
-static void emit_contraction(bd_emitter *emitter)
+static void emit_epilogue(bd_emitter *emitter)
 {
-    emit_uniform(emitter);
-    emit_operand(emitter, BD_KIR_OPERAND_A, 0);
-    emit_operand(emitter, BD_KIR_OPERAND_B, 1);
     bd_kir_begin_phase(emitter->builder, BD_KIR_EPILOGUE);
     emit_domain(emitter, BD_DOMAIN_MAIN);
     for (uint32_t i = 0; i < emitter->region->virtual_count; i++) {
@@ -330,6 +337,34 @@ static void emit_contraction(bd_emitter *emitter)
     }
     for (size_t i = 0; i < emitter->region->roots.count; i++)
         bd_emit_store(emitter, &emitter->region->roots.items[i]);
+}
+
+static void emit_product(bd_emitter *emitter, uint32_t product)
+{
+    emit_yield(emitter, BD_KIR_OPERAND_A, product, 0);
+    emit_yield(emitter, BD_KIR_OPERAND_B, product, 1);
+}
+
+static void emit_phases(bd_emitter *emitter)
+{
+    bd_region *region = emitter->region;
+    switch ((bd_region_family)region->family) {
+    case BD_REGION_LOOP:
+        emit_loop(emitter);
+        return;
+    case BD_REGION_CONTRACTION:
+        emit_uniform(emitter);
+        emit_product(emitter, region->acc);
+        break;
+    case BD_REGION_ATTENTION:
+        emit_uniform(emitter);
+        if (region->score != UINT32_MAX)
+            emit_product(emitter, region->score);
+        emit_yield(emitter, BD_KIR_SCORE, region->acc, 0);
+        emit_yield(emitter, BD_KIR_OPERAND_C, region->acc, 1);
+        break;
+    }
+    emit_epilogue(emitter);
 }
 
 /* ---- the whole ---- */
@@ -358,10 +393,7 @@ static bd_error *run(bd_emitter *emitter, bd_lowered *out)
     emitter->memo_sweep = BD_ARENA_ARRAY(emitter->arena, int8_t, count);
     emitter->sweep = -1;
     add_axes(emitter);
-    if (region->family == BD_REGION_CONTRACTION)
-        emit_contraction(emitter);
-    else
-        emit_loop(emitter);
+    emit_phases(emitter);
     bd_kir *program;
     BD_TRY(bd_kir_finish(emitter->builder, emitter->arena, &program));
     *out = (bd_lowered){
@@ -382,11 +414,13 @@ static bd_error *run(bd_emitter *emitter, bd_lowered *out)
 
 bd_error *bd_lower(bd_region *region, bd_arena *arena, bd_lowered *out)
 {
-    bool contracts = region->family == BD_REGION_CONTRACTION;
+    static const bd_kir_family families[] = {[BD_REGION_LOOP] = BD_KIR_LOOP,
+                                             [BD_REGION_CONTRACTION] = BD_KIR_CONTRACTION,
+                                             [BD_REGION_ATTENTION] = BD_KIR_ATTENTION};
     bd_emitter emitter = {
         .region = region,
         .arena = arena,
-        .builder = bd_kir_builder_create(contracts ? BD_KIR_CONTRACTION : BD_KIR_LOOP),
+        .builder = bd_kir_builder_create(families[region->family]),
     };
     bd_error *err = run(&emitter, out);
     bd_kir_builder_destroy(emitter.builder);

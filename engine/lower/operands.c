@@ -215,6 +215,7 @@ bool bd_region_compute(bd_region *region, uint32_t value)
     case BD_CLASS_GATHER:
     case BD_CLASS_REDUCE:
     case BD_CLASS_DOT:
+    case BD_CLASS_ATTEND:
     case BD_CLASS_SCATTER:
     case BD_CLASS_UPDATE:
         return false;
@@ -401,5 +402,102 @@ bool bd_region_contract(bd_region *region, uint32_t value)
     operands[1] = bd_region_want(region, node->inputs[1], &b_at, BD_DOMAIN_B, 0);
     region->live_count--;
     set_operands(region, value, operands, 2);
+    return true;
+}
+
+/* ---- attention ---- */
+
+/* Batch, row and column of a value whose last two dims are a matrix, each along axes of its own. */
+typedef struct matrix_place {
+    bd_affine batch, row, column;
+    int row_axis, column_axis; /* -1: one element */
+} matrix_place;
+
+static bool matrix_place_of(bd_region *region, const bd_position *position,
+                            const bd_graph_node *node, matrix_place *out)
+{
+    uint32_t batch_rank = node->rank - 2u;
+    bd_position at = bd_position_copy(region->arena, position);
+    region->live[region->live_count++] = &at;
+    bool told = true;
+    for (int pass = 0; pass < 2; pass++) /* a cut for one dim may split an axis of another */
+        told = told &&
+               bd_region_take(region, &at, node->dims, batch_rank + 1, batch_rank + 2,
+                              &out->column) &&
+               bd_region_take(region, &at, node->dims, batch_rank, batch_rank + 1, &out->row);
+    told = told && bd_region_take(region, &at, node->dims, 0, batch_rank, &out->batch);
+    region->live_count--;
+    if (!told)
+        return false;
+    out->row_axis = lone_axis(region, &out->row, node->dims[batch_rank]);
+    out->column_axis = lone_axis(region, &out->column, node->dims[batch_rank + 1]);
+    return out->row_axis != -2 && out->column_axis != -2;
+}
+
+/* Both operands of a product along an inner axis; they are wanted in domains of their own. */
+static void want_factors(bd_region *region, uint32_t value, const matrix_place *place, int inner,
+                         uint8_t left, uint8_t right)
+{
+    const bd_graph_node *node = bd_graph_at(region->graph, region->values.items[value].node);
+    uint32_t batch_rank = node->rank - 2u, skip = batch_rank == 0;
+    bd_affine along = bd_affine_axis((uint8_t)inner);
+    bd_run a_runs[3] = {{batch_rank, place->batch}, {1, place->row}, {1, along}};
+    bd_run b_runs[3] = {{batch_rank, place->batch}, {1, along}, {1, place->column}};
+    bd_position a = {3 - skip, a_runs + skip}, b = {3 - skip, b_runs + skip};
+    region->live[region->live_count++] = &b; /* the left operand's views may split axes */
+    uint32_t operands[2];
+    operands[0] = bd_region_want(region, node->inputs[0], &a, left, 0);
+    operands[1] = bd_region_want(region, node->inputs[1], &b, right, 0);
+    region->live_count--;
+    set_operands(region, value, operands, 2);
+}
+
+bool bd_region_attend(bd_region *region, uint32_t value)
+{
+    bd_region_value self = region->values.items[value];
+    const bd_graph_node *node = bd_graph_at(region->graph, self.node);
+    const bd_graph_node *scores = bd_graph_at(region->graph, node->inputs[0]);
+    uint32_t axes;
+    matrix_place place;
+    if (region->family != BD_REGION_LOOP || region->axis_count >= BD_AXES_MAX - 3 ||
+        bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0 ||
+        !bd_region_visits_once(region, value, &axes) || (real_axes(region) & ~axes) != 0 ||
+        !matrix_place_of(region, &self.position, node, &place))
+        return false;
+    set_roles(region, UINT32_MAX, BD_KIR_BATCH);
+    int keys = bd_region_add_axis(region, scores->dims[scores->rank - 1], BD_KIR_N);
+    if (place.row_axis >= 0)
+        region->roles[place.row_axis] = BD_KIR_M;
+    if (place.column_axis >= 0)
+        region->roles[place.column_axis] = BD_KIR_E;
+    region->family = BD_REGION_ATTENTION;
+    region->acc = value;
+    want_factors(region, value, &place, keys, BD_DOMAIN_SCORE, BD_DOMAIN_C);
+    return true;
+}
+
+bool bd_region_score(bd_region *region, uint32_t value)
+{
+    bd_region_value self = region->values.items[value];
+    const bd_graph_node *node = bd_graph_at(region->graph, self.node);
+    const bd_graph_node *a = bd_graph_at(region->graph, node->inputs[0]);
+    matrix_place place;
+    bd_node sum = region->acc == UINT32_MAX ? self.node : region->values.items[region->acc].node;
+    burn_dtype scores = (burn_dtype)bd_graph_at(region->graph, sum)->dtype;
+    if (bd_kir_accumulator((burn_dtype)node->dtype) != bd_kir_accumulator(scores))
+        return false;
+    if (region->family != BD_REGION_ATTENTION || self.domain != BD_DOMAIN_SCORE ||
+        self.context != 0 || region->score != UINT32_MAX || region->axis_count == BD_AXES_MAX ||
+        bd_position_has_virtual(&self.position) ||
+        !matrix_place_of(region, &self.position, node, &place))
+        return false;
+    uint32_t batch = bd_region_axes_of_role(region, BD_KIR_BATCH);
+    bool rows = place.row_axis < 0 || region->roles[place.row_axis] == BD_KIR_M;
+    bool columns = place.column_axis < 0 || region->roles[place.column_axis] == BD_KIR_N;
+    if (!rows || !columns || (bd_affine_axes(&place.batch) & ~batch) != 0)
+        return false;
+    int inner = bd_region_add_axis(region, a->dims[a->rank - 1], BD_KIR_K);
+    region->score = value;
+    want_factors(region, value, &place, inner, BD_DOMAIN_A, BD_DOMAIN_B);
     return true;
 }

@@ -20,6 +20,7 @@ typedef enum bd_op_class {
     BD_CLASS_CONCAT,
     BD_CLASS_REDUCE,
     BD_CLASS_DOT,
+    BD_CLASS_ATTEND, /* softmax of the first input times the second */
     BD_CLASS_SCATTER, /* a copy of the first input, then stores at computed places */
     BD_CLASS_UPDATE,  /* a copy of the first input, then stores at affine places */
 } bd_op_class;

@@ -13,7 +13,7 @@ bd_region *bd_region_create(bd_graph *graph, bd_arena *arena, uint32_t number)
     region->ints = bd_graph_ints(graph);
     region->arena = arena;
     region->number = number;
-    region->acc = UINT32_MAX;
+    region->acc = region->score = UINT32_MAX;
     *bd_vec_push(&region->contexts) = (bd_region_context){0};
     return region;
 }
@@ -87,10 +87,19 @@ static bool split_position(bd_region *region, bd_position *position, uint8_t axi
     return true;
 }
 
+/* Inner axes are one; and so are the keys that a softmax runs over, and its columns, which would
+ * each need it again. */
+static bool may_split(const bd_region *region, uint8_t axis)
+{
+    uint8_t role = region->roles[axis];
+    bool whole = role == BD_KIR_N && region->family == BD_REGION_ATTENTION;
+    return role != BD_KIR_K && role != BD_KIR_E && !whole;
+}
+
 int bd_region_split(bd_region *region, uint8_t axis, bd_int inner_extent)
 {
     bd_int outer_extent;
-    if (region->axis_count == BD_AXES_MAX || region->roles[axis] == BD_KIR_K ||
+    if (region->axis_count == BD_AXES_MAX || !may_split(region, axis) ||
         !bd_product_divide(region->ints, region->extents[axis], inner_extent, &outer_extent))
         return -1;
     uint8_t outer = (uint8_t)region->axis_count++;

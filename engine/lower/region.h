@@ -12,12 +12,18 @@
 #include "engine/lower/ops.h"
 #include "proto/base/vec.h"
 
-typedef enum bd_region_family { BD_REGION_LOOP, BD_REGION_CONTRACTION } bd_region_family;
+typedef enum bd_region_family {
+    BD_REGION_LOOP,
+    BD_REGION_CONTRACTION,
+    BD_REGION_ATTENTION,
+} bd_region_family;
 
 typedef enum bd_domain {
-    BD_DOMAIN_MAIN, /* the loop, or the epilogue of a contraction */
+    BD_DOMAIN_MAIN, /* the loop, or the epilogue of a contraction or attention */
     BD_DOMAIN_A,    /* the left operand */
     BD_DOMAIN_B,
+    BD_DOMAIN_SCORE, /* of an attention */
+    BD_DOMAIN_C,     /* what an attention's weights are multiplied with */
 } bd_domain;
 
 typedef enum bd_value_state {
@@ -95,7 +101,8 @@ typedef struct bd_region {
     BD_VEC(bd_region_root) roots;
     BD_VEC(uint32_t) opened; /* values wanted since fusion last looked */
     uint32_t cost;           /* of what is computed */
-    uint32_t acc;            /* CONTRACTION: number of the dot's value */
+    uint32_t acc;            /* CONTRACTION, ATTENTION: number of the value that is the sum */
+    uint32_t score;          /* ATTENTION: of the product within the scores, or UINT32_MAX */
     bd_position *live[BD_REGION_LIVE_MAX];    /* positions under way, rewritten by splits too */
     uint32_t live_count;
 } bd_region;
@@ -133,6 +140,9 @@ bool bd_region_compute(bd_region *region, uint32_t value);
 /* Whether a REDUCE or DOT value can be computed here, and then does so. */
 bool bd_region_reduce(bd_region *region, uint32_t value);
 bool bd_region_contract(bd_region *region, uint32_t value);
+/* An ATTEND value, and a DOT value that is wanted among the scores of one. */
+bool bd_region_attend(bd_region *region, uint32_t value);
+bool bd_region_score(bd_region *region, uint32_t value);
 /* A root that stores a whole value at its own row-major place. */
 void bd_region_store(bd_region *region, uint32_t value, bd_node target);
 /* Whether each element of the value's node is visited exactly once, in the main domain, by the axes

@@ -177,7 +177,8 @@ static bd_stage stage_of(bd_emitter *emitter, uint32_t value)
         cost = bd_affine_has_virtual(self->index) ? GATHER_COST : LOAD_COST;
     }
     bool checks = bd_class_of(node) == BD_CLASS_MAP && bd_lower_code(node) == BD_KIR_CHECK;
-    if (checks || bd_class_of(node) == BD_CLASS_DOT) /* a product of uniform operands is no uniform value */
+    /* A product of uniform operands is no uniform value. */
+    if (checks || bd_class_of(node) == BD_CLASS_DOT || bd_class_of(node) == BD_CLASS_ATTEND)
         join_stage(&stage, &row);
     for (uint32_t i = 0; i < self->operand_count; i++) {
         const bd_stage *operand = &emitter->stages[self->operands[i]];

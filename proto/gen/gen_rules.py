@@ -7,11 +7,13 @@ become weak scalars where a node is wanted, as Python scalars do in PyTorch."""
 
 import ast
 import dataclasses
+import math
 
 from gen_table import HEAD
 from ops_model import DTYPES, TableError
 
-INCLUDES = '#include "engine/rules.h"\n#include "engine/rules_build.h"\n#include "engine/rules_native.h"\n\n'
+INCLUDES = ('#include <math.h>\n\n#include "engine/rules.h"\n#include "engine/rules_build.h"\n'
+            '#include "engine/rules_native.h"\n\n')
 
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floor_divide",
           ast.Mod: "remainder", ast.Pow: "pow"}
@@ -92,7 +94,8 @@ class Rule:
             return "BD_NODE_NONE"
         if value.kind == "literal":
             call = "bd_rule_whole" if isinstance(value.text, int) else "bd_rule_number"
-            return self.emit_node(f"{call}(graph, {value.text})").text
+            text = str(value.text).replace("inf", "INFINITY")
+            return self.emit_node(f"{call}(graph, {text})").text
         if value.kind == "int":
             return self.emit_node(f"bd_rule_whole(graph, {value.text})").text
         if value.kind == "size":
@@ -126,6 +129,8 @@ class Rule:
             return self.names[tree.id]
         if tree.id in DTYPES:
             return Value("dtype", str(DTYPES[tree.id]))
+        if tree.id == "inf":
+            return Value("literal", math.inf)
         return self.fail(f"unknown name {tree.id}")
 
     def on_attribute(self, tree):

@@ -231,6 +231,25 @@ static void dot(const test_tensor *a, const test_tensor *b, test_tensor *out)
     }
 }
 
+/* The softmax of the rows of a, times b. */
+static void attend(const test_tensor *a, const test_tensor *b, test_tensor *out)
+{
+    int64_t m = a->dims[a->rank - 2], k = a->dims[a->rank - 1], n = b->dims[b->rank - 1];
+    for (int64_t i = 0; i < out->count; i++) {
+        int64_t batch = i / (m * n), row = i / n % m, column = i % n;
+        const double *scores = a->data + (batch * m + row) * k;
+        double most = -INFINITY, sum = 0, total = 0;
+        for (int64_t j = 0; j < k; j++)
+            most = scores[j] > most ? scores[j] : most;
+        for (int64_t j = 0; j < k && most > -INFINITY; j++) {
+            double power = exp(scores[j] - most);
+            total += power;
+            sum += power * b->data[(batch * k + j) * n + column];
+        }
+        out->data[i] = total > 0 ? sum / total : 0;
+    }
+}
+
 /* Views and indexed reads: out[i] = x[where(i)], or a fill. */
 static bool view(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in,
                  test_tensor *out)
@@ -340,6 +359,10 @@ static bool apply(const evaluation *run, const bd_graph_node *node, const test_t
     uint32_t flags = burn_op_lookup(node->op)->flags;
     if (node->op == BURN_OP_DOT) {
         dot(in[0], in[1], out);
+        return true;
+    }
+    if (node->op == BURN_OP_ATTEND) {
+        attend(in[0], in[1], out);
         return true;
     }
     if (node->op == BURN_OP_CONCAT) {

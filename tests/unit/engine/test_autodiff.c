@@ -134,6 +134,8 @@ static const gradient_case cases[] = {
     {"linear", "3,4 -1 1; 5,4 -1 1; 5 -1 1", "", 0, false},
     {"linear", "2,3,4 -1 1; 5,4 -1 1; -", "", 0, false},
     {"linear", "4 -1 1; 5,4 -1 1; 5 -1 1", "", 0, false},
+    {"attend", "2,3,4 -2 2; 2,4,5 -1 1", "", 0, false},
+    {"causal", "4,5 -2 2", "diagonal=4", 0, false},
     {"softmax", "3,5 -2 2", "dim=-1", 0, false},
     {"softmax", "3,5 -2 2", "dim=0", 0, false},
     {"log_softmax", "3,5 -2 2", "dim=1", 0, false},

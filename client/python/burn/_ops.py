@@ -166,6 +166,8 @@ ADAM_STEP = 192
 ADAMW_STEP = 193
 GLOBAL_NORM = 194
 CLIP_COEFFICIENT = 195
+ATTEND = 290
+CAUSAL = 292
 
 # pointwise ops of one or two tensors, with their number: functions of burn, methods of Tensor
 PLAIN = {
@@ -1039,3 +1041,14 @@ def global_norm(xs):
 def clip_coefficient(norm, max_norm):
     """What gradients are multiplied by so that their norm is at most max_norm: min(1, max_norm / (norm + 1e-6))."""
     return _apply(195, (norm, max_norm))
+
+
+def attend(scores, value):
+    """The softmax of scores [batch…, m, n] over n, times value [batch…, n, e], with equal batch dims. A row of
+    scores that are all -inf gives zeros."""
+    return _apply(290, (scores, value))
+
+
+def causal(scores, diagonal=0):
+    """Scores [batch…, m, n] with -inf where n > m + diagonal: no query sees a later key."""
+    return _apply(292, (scores,), (diagonal,))

@@ -107,7 +107,7 @@ def evaluate(library, functional, program, run, wanted=None, traced=False):
     if traced:
         body = T.jit(body)
         body({n: x * 0.5 for n, x in floats.items()}, integers)  # the second call is the one of a program that is there
-    return [None if x is None else np.asarray(x.numpy()).astype(np.float64 if x.dtype.is_floating_point else np.int64)
+    return [None if x is None else np.asarray(x.numpy(force=True)).astype(np.float64 if x.dtype.is_floating_point else np.int64)
             for x in body(floats, integers)]
 
 
@@ -124,6 +124,12 @@ def worker(kind):
         import burn.nn.functional as functional
         if kind == "ref":
             library.set_default_device("ref")
+        for _ in range(12):  # a daemon of a busy machine may come up too late
+            try:
+                library.sync()
+                break
+            except library.Error:
+                pass
     for line in sys.stdin:
         seed, wanted = json.loads(line)
         program, result = Program(seed), []

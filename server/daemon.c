@@ -21,7 +21,8 @@ enum {
     ACCEPTS_A_TURN = 64,
 };
 
-/* For what the device has begun and nobody waits for; after a second signal. */
+/* For what the device has begun and nobody waits for; after a second signal, or the end of the only
+ * client. */
 static const unsigned engine_close_s = 5, engine_close_at_once_s = 1;
 
 static bd_error *open_engine(bd_daemon *daemon);
@@ -343,13 +344,13 @@ static void *give_up(void *user)
 {
     unsigned seconds = *(const unsigned *)user;
     sleep(seconds);
-    bd_log(BD_LOG_WARN, "daemon", "stopped while the device still worked, after %u s", seconds);
+    bd_log(BD_LOG_INFO, "daemon", "stopped while the device still worked, after %u s", seconds);
     _exit(0);
 }
 
 static void limit_close(const bd_daemon *daemon)
 {
-    const unsigned *wait = daemon->at_once ? &engine_close_at_once_s : &engine_close_s;
+    const unsigned *wait = daemon->at_once || daemon->embedded ? &engine_close_at_once_s : &engine_close_s;
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);

@@ -24,6 +24,7 @@ struct burn_context {
     pthread_cond_t fed; /* the reading thread has read */
     bool reading;
     bool uploading; /* by a thread that waits for credit; the others stay out */
+    bool mid_frame; /* by that thread: nothing else may be sent until the frame is through */
     uint32_t users; /* threads between bd_lock and bd_leave, those that wait too */
     bool closed;
     bool orphaned; /* closed and without tensors: goes with its last user */

@@ -11,7 +11,7 @@
 #include "client/c/context.h"
 #include "proto/base/clock.h"
 
-enum { DIRECT_BYTES_MIN = 4096 };
+enum { DIRECT_BYTES_MIN = 4096, STUCK_MS = 2000 };
 
 static bd_error *lost(burn_context *context, const char *doing, int number)
 {
@@ -28,7 +28,7 @@ static bd_error *lost(burn_context *context, const char *doing, int number)
 
 bd_error *bd_send_now(burn_context *context)
 {
-    for (;;) {
+    while (!context->mid_frame) {
         const uint8_t *bytes = NULL;
         size_t size = bd_client_output(context->client, &bytes);
         if (size == 0)
@@ -41,6 +41,7 @@ bd_error *bd_send_now(burn_context *context)
         else if (errno != EINTR)
             return lost(context, "sending", errno);
     }
+    return NULL;
 }
 
 static bd_error *receive_now(burn_context *context)
@@ -199,25 +200,49 @@ bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes)
 
 /* ---- uploads --------------------------------------------------------------------------------- */
 
-/* Head and chunk as one, whatever it takes: a frame that has begun must be finished. Interrupts
- * wait. */
-static bd_error *write_frame(burn_context *context, const uint8_t *head, size_t head_bytes,
-                             const uint8_t *chunk, size_t chunk_bytes)
+/* Leaves the lock until the socket may take more of the frame. A daemon that takes nothing for a
+ * while after an interrupt costs the connection: half a frame cannot be taken back.
+ * *at_us: when the interrupt came, or the last bytes after it went; 0: none came. */
+static bd_error *await_room(burn_context *context, int64_t *at_us)
 {
-    struct iovec parts[2] = {{.iov_base = (void *)(uintptr_t)head, .iov_len = head_bytes},
-                             {.iov_base = (void *)(uintptr_t)chunk, .iov_len = chunk_bytes}};
+    struct pollfd entry = {.fd = context->fd, .events = POLLOUT};
+    void *token = wait_begin(context);
+    pthread_mutex_unlock(&context->lock);
+    poll(&entry, 1, BD_WAIT_SLICE_MS);
+    wait_end(context, token);
+    bool stop = context->options.interrupted && context->options.interrupted(context->options.user);
+    pthread_mutex_lock(&context->lock);
+    if (context->closed)
+        BD_FAIL(UNAVAILABLE, "the connection was closed");
+    BD_TRY(bd_client_failure(context->client));
+    if (stop && !*at_us)
+        *at_us = bd_now_us();
+    if (!*at_us || bd_now_us() - *at_us < (int64_t)STUCK_MS * 1000)
+        return NULL;
+    bd_error *error = BD_ERROR(UNAVAILABLE, "interrupted in the middle of an upload that the daemon at "
+                                            "%s did not take; the connection is lost",
+                               context->url);
+    bd_client_fail(context->client, bd_error_retain(error));
+    return error;
+}
+
+/* Head and chunk as one: a frame that has begun must be finished. */
+static bd_error *write_parts(burn_context *context, struct iovec parts[2])
+{
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    int64_t interrupted_us = 0;
     while (parts[0].iov_len + parts[1].iov_len > 0) {
         ssize_t count = sendmsg(context->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            struct pollfd entry = {.fd = context->fd, .events = POLLOUT};
-            poll(&entry, 1, BD_WAIT_SLICE_MS);
+            BD_TRY(await_room(context, &interrupted_us));
             continue;
         }
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return lost(context, "sending", errno);
+        if (interrupted_us)
+            interrupted_us = bd_now_us();
         size_t left = (size_t)count;
         for (int i = 0; i < 2; i++) {
             size_t step = left < parts[i].iov_len ? left : parts[i].iov_len;
@@ -227,6 +252,17 @@ static bd_error *write_frame(burn_context *context, const uint8_t *head, size_t 
         }
     }
     return NULL;
+}
+
+static bd_error *write_frame(burn_context *context, const uint8_t *head, size_t head_bytes,
+                             const uint8_t *chunk, size_t chunk_bytes)
+{
+    struct iovec parts[2] = {{.iov_base = (void *)(uintptr_t)head, .iov_len = head_bytes},
+                             {.iov_base = (void *)(uintptr_t)chunk, .iov_len = chunk_bytes}};
+    context->mid_frame = true;
+    bd_error *error = write_parts(context, parts);
+    context->mid_frame = false;
+    return error;
 }
 
 /* An upload is not left half done: the caller sees the interrupt at its next wait. */

@@ -307,7 +307,7 @@ def view(p):
             return
         padded = f"F.pad({x}.transpose({axis}, -1)[..., {text}], (0, {shape[axis]})).transpose({axis}, -1).narrow({axis}, 0, {shape[axis]})"
         p.emit(padded, shape, op=op)
-        p.used.add("pad")
+        p.tag("pad")
     elif op == "pad":
         if shape[-1] != 1:
             p.emit(f"F.pad({x}, (1, -1), value=0.5)", shape, op=op)
@@ -341,7 +341,7 @@ def in_place(p):
         f"{y}[..., ::2] = {y}[..., ::2] * 0.5", f"{y}[1:].copy_({x}[:-1])", f"{y}[:1] = {x}[-1:]", f"{y}[::2].zero_()",
         f"{y}.transpose(0, -1)[k0:].mul_(0.5)", f"{y}.unsqueeze(0)[:, 1:] -= {p.scalar()}", f"{y}.clamp_(-1.5, 1.5)",
         f"{y}[-1].fill_({p.scalar()})", f"{y}.sub_({p.partner(shape)}).div_(2)", f"{y}[1:][..., 0].add_(0.25)")))
-    p.used.add("slice_update")
+    p.tag("slice_update")
 
 
 def aliased(p):
@@ -361,7 +361,7 @@ def aliased(p):
     p.lines.append(p.random.choice((f"{y}.mul_(0.5)", f"{y}[0] = {p.scalar()}", f"{z}.add_({p.scalar()})", f"{z}.mul_(0.5)",
                                     f"{y}[1:] += {p.scalar()}", f"{z}[...] = {z} * 0.5", f"{y}[-1] -= 0.5")))
     p.values[z] = (tuple(seen), "f", False)
-    p.used.add("slice_update")
+    p.tag("slice_update")
 
 
 def masked(p):
@@ -372,7 +372,7 @@ def masked(p):
         y = p.emit(f"{x} * 1", p.shape(x))
         if p.random.random() < 0.8:
             p.lines.append(f"{y}.masked_fill_({b}, {p.scalar()})")
-            p.used.add("masked_fill")
+            p.tag("masked_fill")
         else:
             p.lines.append(f"{y}[{b}] = {p.scalar()}")
             p.traceable = False
@@ -410,7 +410,7 @@ def indexing(p):
         i = p.input(("C",), "i", shape[0])
         y = p.emit(f"{x} * 1", shape)
         p.lines.append(p.random.choice((f"{y}[{i}] = {p.scalar()}", f"{y}[:, 0][{i}] = 0.5", f"{y}[{i}, 0] = {p.scalar()}")))
-        p.used.add("put_nd")
+        p.tag("put_nd")
     elif op == "constant":  # every element is the same: the index still has to be right
         i = p.input(("C",), "i", 3)
         p.emit(p.random.choice((f"T.ones((3, 2), dtype=x0.dtype)[{i}]", f"T.full((3, 2), s2, dtype=x0.dtype).index_select(0, {i})",
@@ -508,11 +508,9 @@ def training(p):
                 f"    ({w} * {y}.detach() + {w} * {w}).sum().backward()"]
     if clips:
         p.lines.append(f"    T.nn.utils.clip_grad_norm_([{w}], 0.7)")
-        p.used.update(("global_norm", "clip_coefficient"))
     p.lines.append(f"    {o}.step()")
-    p.used.update((op, "mark"))
     p.traceable &= op != "sgd_momentum_step"  # whose first step is none that a program could repeat
-    p.emit(f"{w}.detach() * 1", p.shape(x))
+    p.emit(f"{w}.detach() * 1", p.shape(x), op=f"{op} mark{' global_norm clip_coefficient' if clips else ''}")
 
 
 def random_numbers(p):

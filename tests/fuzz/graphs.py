@@ -339,17 +339,18 @@ def main():
     tally = run(options, workers)
     for each in workers:
         each.close()
-    counts = {op: tally.used[op] for op in required_ops() | set(tally.used)}
+    counts, without = dict(tally.used), sorted(required_ops() - set(tally.used))
     rare = sorted(op for op, n in counts.items() if n < 50) if options.count >= 5000 else []
     least = min(counts, key=counts.get)
     print(f"{options.count} programs, {tally.judged} of them against PyTorch, {tally.traced} also as registered programs; "
-          f"{len(counts)} ops, the rarest: {least} in {counts[least]}" + (f"; too rare: {' '.join(rare)}" if rare else ""))
+          f"{len(counts)} ops, the rarest: {least} in {counts[least]}" + (f"; too rare: {' '.join(rare)}" if rare else "")
+          + (f"; in none: {' '.join(without)}" if without and options.count >= 500 else ""))
     print(f"rounded: {len({text.split()[1] for text in tally.rounded})}")
     print(f"{options.count - len(tally.failed)} passed, {len(tally.failed)} failed")
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"programs": options.count, "first": options.first, "torch": tally.judged, "traced": tally.traced,
-                       "used": dict(sorted(counts.items(), key=lambda item: item[1])), "rounded": tally.rounded,
+                       "used": dict(sorted(counts.items(), key=lambda item: item[1])), "unused": without, "rounded": tally.rounded,
                        "problems": tally.problems}, file, indent=1)
     return 1 if tally.problems or rare else 0
 

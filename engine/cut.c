@@ -7,6 +7,8 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
+enum { ATTEMPTS_MAX = 4, ATTEMPT_RECORDS_MAX = 65536 };
+
 static void forget_trace(bd_session *session)
 {
     bd_tracer_reset(&session->tracer);
@@ -78,10 +80,25 @@ static bool leave_out(bd_session *session, bd_error *error)
     return true;
 }
 
+/* How often a trace is analysed again without a record that spoilt it: each time costs the other
+ * sessions theirs. */
+static uint32_t attempts_of(const bd_tracer *tracer)
+{
+    size_t fit = ATTEMPT_RECORDS_MAX / (tracer->records.count + 1);
+    return fit < 1 ? 1 : fit > ATTEMPTS_MAX ? ATTEMPTS_MAX : (uint32_t)fit;
+}
+
+static void give_up(bd_session *session, bd_error *error)
+{
+    poison_survivors(session, error);
+    session->tracer.surviving = 0;
+}
+
 void bd_session_cut(bd_session *session)
 {
     BD_ASSERT(!session->waiting);
     bd_tracer *tracer = &session->tracer;
+    uint32_t attempts = attempts_of(tracer);
     if (tracer->records.count)
         bd_count(&session->core->counters.cuts, 1);
     while (tracer->surviving) {
@@ -100,9 +117,14 @@ void bd_session_cut(bd_session *session)
             bd_session_resume(session);
             return;
         }
-        if (!leave_out(session, error)) {
-            poison_survivors(session, error);
-            tracer->surviving = 0;
+        if (attempts-- == 0) {
+            uint64_t op_index = bd_error_op_index(error);
+            error = bd_error_note(error, "too many ops between two reads cannot be planned, none of "
+                                         "them is run");
+            bd_error_set_op_index(error, op_index);
+            give_up(session, error);
+        } else if (!leave_out(session, error)) {
+            give_up(session, error);
         }
         bd_error_free(error);
     }

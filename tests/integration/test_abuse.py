@@ -3,6 +3,8 @@
 the others have their turn, and each gets a typed error."""
 
 import os
+import random
+import signal
 import sys
 import threading
 import time
@@ -11,6 +13,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import pytest
 
+import wire
 from test_server_ops import floats, record
 from wire import CODES, F32, U8, Daemon, eventually, frame
 
@@ -150,8 +153,6 @@ def test_tensors_without_end(kind):
 
 def test_a_late_hello_that_has_come_is_not_late():
     """A daemon that could not run for a while reads before it judges."""
-    import signal
-    import wire
     with Daemon("--hello-timeout=300ms") as daemon:
         client = wire.Wire(daemon.socket(), greet=False)
         client.send(wire.PREFACE)
@@ -163,3 +164,36 @@ def test_a_late_hello_that_has_come_is_not_late():
         assert client.receive()[0] == "WELCOME"
         assert client.sync()[1] == 0
         client.close()
+
+
+@pytest.mark.parametrize("count", [3, 200])
+def test_ops_that_cannot_be_planned(count):
+    """A few are left out and the rest runs; if there are many, the trace is given up, in bounded time."""
+    rng = random.Random(1)
+    with Daemon() as daemon:
+        client, other = daemon.connect(), daemon.connect()
+        client.sock.settimeout(60)
+        other.sock.settimeout(60)
+        client.put(1, F32, [2] * 16, bytes(4 << 16))
+        client.put(2, F32, [2], floats(1, 2))
+        ident, records = 3, [record("add", 1, 1.0)]
+        for _ in range(count):
+            ident += 2
+            records += [record("permute", ident - 2, rng.sample(range(16), 16)), record("add", 1, ident - 2)]
+        client.send(frame("OPS", [3, 1], b"".join(records)) + frame("SYNC", [1]))
+        time.sleep(0.05)
+        start = time.monotonic()
+        assert other.sync()[1] == 0
+        assert time.monotonic() - start < 30
+        code, text = client.expect("SYNCED")[0][1:3]
+        assert code == CODES["UNSUPPORTED"] and "needs more axes than a kernel has" in text, text
+        assert ("none of them is run" in text) == (count > 4)
+        client.send(frame("GET", [2, 3]))
+        if count > 4:
+            assert client.expect("ERROR")[0][1] == CODES["UNSUPPORTED"]
+        else:
+            assert client.expect("DATA")[1] == floats(2, 3)
+        client.send(frame("OPS", [ident + 1, 90000], record("add", ident - 1, 2.0)))
+        assert client.get(ident + 1, 3)[2] == floats(3, 4)
+        client.close()
+        other.close()

@@ -60,6 +60,8 @@ def without_gradient(p):
 
 def activation(p):
     x, text = p.some(), p.random.choice(ACTIVATIONS)
+    if p.second and "hardsigmoid" in text:  # PyTorch lacks its second derivative
+        return
     p.emit(text.format(x=x), p.shape(x), op=text[2:text.index("(")])
 
 
@@ -286,7 +288,11 @@ def view(p):
     shape = p.shape(x)
     op = p.random.choice(("permute", "flip", "unsqueeze", "expand", "reshape", "slice", "pad", "concat", "stack", "split", "roll", "tril",
                           "diagonal", "repeat"))
-    if op == "permute":
+    if op == "permute" and len(shape) == 2 and p.random.random() < 0.6:  # one that is not its own inverse
+        at, order = p.random.randrange(3), p.random.choice(((1, 2, 0), (2, 0, 1)))
+        made = shape[:at] + (2,) + shape[at:]
+        p.emit(f"T.stack([{x}, {x}.sin()], {at}).permute({order})", [made[i] for i in order], op="permute stack")
+    elif op == "permute":
         order = list(range(len(shape)))
         p.random.shuffle(order)
         p.emit(f"{x}.permute({size_text(order)})", [shape[i] for i in order], op=op)

@@ -50,7 +50,7 @@ def everything(daemon, data, out):
     assert {(line["workload"], line["mode"]) for line in lines} == {(name, mode) for name in WORKLOADS for mode in ("stream", "program")}
     assert not [line for line in lines if "error" in line], lines
     assert all(line["fallbacks"] == 0 for line in lines), lines
-    python = run(sys.executable, ROOT / "examples/python/fashion_mnist.py", "--url", url, "--data", data, "--epochs", 2, "--out", out, "--json")
+    python = run(sys.executable, ROOT / "examples/python/fashion_mnist.py", "--net", "mlp", "--url", url, "--data", data, "--epochs", 2, "--out", out, "--json")
     c = run(C_EXAMPLE, "--url", url, "--data", data, "--epochs", 2, "--json")
     for output in (python, c):
         assert json.loads(output[-1])["test_accuracy"] > 0.5, output[-1]

@@ -24,7 +24,7 @@ enum {
     BD_IDLE_US = 1000000,           /* without work for so long: caches are trimmed */
     BD_PROGRAMS_MAX = 1024,         /* of one session */
     BD_TENSORS_MAX = 1 << 20,       /* of one session: the smallest cost host memory, too */
-    BD_STEP_COST_MAX = 8192, /* records and operands, after which the other sessions have their turn */
+    BD_STEP_COST_MAX = 8192,        /* records and operands, then the other sessions have a turn */
 };
 
 /* Thread: any. */

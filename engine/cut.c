@@ -119,8 +119,8 @@ void bd_session_cut(bd_session *session)
         }
         if (attempts-- == 0) {
             uint64_t op_index = bd_error_op_index(error);
-            error = bd_error_note(error, "too many ops between two reads cannot be planned, none of "
-                                         "them is run");
+            error = bd_error_note(error, "too many ops between two reads cannot be planned, "
+                                         "none of them is run");
             bd_error_set_op_index(error, op_index);
             give_up(session, error);
         } else if (!leave_out(session, error)) {

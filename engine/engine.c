@@ -394,8 +394,9 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     core->plan_options = (bd_plan_options){.fusion = options->fusion};
     bd_device_facts facts;
     core->ops->describe(device, &facts);
-    uint64_t bytes_max = options->memory_bytes_max ? options->memory_bytes_max
-                                                   : facts.memory_bytes / 8 * 7; /* others live, too */
+    /* Other programs live, too. */
+    uint64_t bytes_max =
+        options->memory_bytes_max ? options->memory_bytes_max : facts.memory_bytes / 8 * 7;
     core->letters = bd_mailbox_create();
     core->replies = bd_mailbox_create();
     core->memory = bd_memory_create(core->ops, device, bytes_max, options->session_bytes_max);

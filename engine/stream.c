@@ -234,7 +234,8 @@ static bool cut_was_made(const bd_session *session, uint64_t epoch)
     return session->waiting || session->tracer.epoch != epoch;
 }
 
-/* What a record takes of a turn. Short programs of records that cut nothing could go on for hours. */
+/* What a record takes of a turn. Short programs of records that cut nothing could go on for hours.
+ */
 static void spend(uint64_t *budget, const burn_op_record *record)
 {
     uint64_t cost = (uint64_t)1 + record->input_count + record->output_count;

@@ -66,7 +66,7 @@ static bd_error *open_context(burn_context *context)
     context->client = bd_session_client(context->session);
     bd_session_seed(context->session,
                     ((uint64_t)bd_now_us() ^ (uint64_t)getpid() << 40) & INT64_MAX, 0);
-    if (timeout_ms <= 0) /* a private daemon starts as fast as the machine lets it; its end is noticed */
+    if (timeout_ms <= 0) /* a private daemon has time: if it ends, that is noticed */
         timeout_ms = context->daemon > 0 ? PRIVATE_MS : CONNECT_MS;
     return bd_wait_open(context, timeout_ms);
 }

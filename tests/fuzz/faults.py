@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ten faults, each put into a copy of the sources: the differential fuzzer must find every one.
 
-    faults.py [--only NAME ...] [--programs 120] [--build FOLDER]
+    faults.py [--only NAME ...] [--programs 200] [--build FOLDER]
 
 A fault is a piece of text that stands once in a file and what it becomes. Text that is no longer there fails
 the run: the fault must then be written anew. Exit status 1 when a fault went unseen."""
@@ -77,7 +77,7 @@ def torch():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=FAULTS, default=list(FAULTS))
-    parser.add_argument("--programs", type=int, default=120)
+    parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--build", type=pathlib.Path, help="keep the copy and its build here")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

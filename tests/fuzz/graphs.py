@@ -165,7 +165,10 @@ class Worker:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(30)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:  # it has given all its answers
+            self.process.kill()
 
 
 # ---- comparing ----

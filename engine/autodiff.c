@@ -6,7 +6,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
-enum { SEEN = 1, WRT = 2, REACHES = 4 };
+enum { SEEN = 1, WRT = 2, REACHES = 4, CUT = 8 };
 
 typedef struct visit {
     bd_node node;
@@ -18,6 +18,7 @@ typedef struct gradient_sweep {
     bd_graph *graph;
     BD_VEC(uint8_t) marks;     /* by node */
     BD_VEC(bd_node) gradients; /* by node: so far */
+    BD_VEC(bd_node) carried;   /* by node: what flows on from one that is cut */
     bd_node_list order;        /* inputs before users */
     BD_VEC(visit) stack;
 } gradient_sweep;
@@ -29,6 +30,8 @@ static void cover(gradient_sweep *sweep)
         *bd_vec_push(&sweep->marks) = 0;
     while (sweep->gradients.count < sweep->graph->nodes.count)
         *bd_vec_push(&sweep->gradients) = BD_NODE_NONE;
+    while (sweep->carried.count < sweep->graph->nodes.count)
+        *bd_vec_push(&sweep->carried) = BD_NODE_NONE;
 }
 
 /* The op whose gradient rule carries a gradient of `node` on, or NULL where gradients end. */
@@ -100,21 +103,27 @@ static bd_node fit(bd_graph *graph, const char *name, bd_node gradient, bd_node 
     return BD_NODE_NONE;
 }
 
-static void accumulate(gradient_sweep *sweep, const char *name, bd_node node, bd_node gradient)
+static void accumulate(gradient_sweep *sweep, const char *name, bd_node node, bd_node gradient,
+                       bool carried)
 {
     bd_graph *graph = sweep->graph;
     gradient = fit(graph, name, gradient, node);
     if (gradient == BD_NODE_NONE)
         return;
-    bd_node before = sweep->gradients.items[node];
-    sweep->gradients.items[node] =
-        before == BD_NODE_NONE ? gradient : bd_build_add(graph, before, gradient);
+    bd_node before = carried ? sweep->carried.items[node] : sweep->gradients.items[node];
+    if (before != BD_NODE_NONE)
+        gradient = bd_build_add(graph, before, gradient);
+    if (carried)
+        sweep->carried.items[node] = gradient;
+    else
+        sweep->gradients.items[node] = gradient;
 }
 
 static void propagate(gradient_sweep *sweep, bd_node node)
 {
     bd_graph *graph = sweep->graph;
-    bd_node gradient = sweep->gradients.items[node];
+    bool cut = sweep->marks.items[node] & CUT;
+    bd_node gradient = cut ? sweep->carried.items[node] : sweep->gradients.items[node];
     if (gradient == BD_NODE_NONE || !(sweep->marks.items[node] & REACHES))
         return;
     const bd_graph_node *producer = producer_of(sweep, node);
@@ -144,7 +153,7 @@ static void propagate(gradient_sweep *sweep, bd_node node)
              out);
         for (uint32_t i = 0; i < producer->input_count && !graph->error; i++)
             if (wanted[i] && out[i] != BD_NODE_NONE)
-                accumulate(sweep, name, producer->inputs[i], out[i]);
+                accumulate(sweep, name, producer->inputs[i], out[i], false);
     }
     bd_free(wanted);
     bd_free(out);
@@ -173,7 +182,8 @@ static void run(gradient_sweep *sweep, const bd_node *roots, const bd_node *seed
                 graph, bd_build_constant(graph, bd_graph_at(graph, roots[i])->dtype, 1.0),
                 roots[i]);
         if (!graph->error && sweep->marks.items[roots[i]] & REACHES)
-            accumulate(sweep, "grad's seed", roots[i], seed);
+            accumulate(sweep, "grad's seed", roots[i], seed,
+                       sweep->marks.items[roots[i]] & CUT);
     }
     for (size_t i = sweep->order.count; i-- > 0 && !graph->error;)
         propagate(sweep, sweep->order.items[i]);
@@ -181,12 +191,12 @@ static void run(gradient_sweep *sweep, const bd_node *roots, const bd_node *seed
 
 void bd_graph_differentiate(bd_graph *graph, const bd_node *roots, const bd_node *seeds,
                             uint32_t root_count, const bd_node *wrt, uint32_t wrt_count,
-                            bool retain, bd_node *out)
+                            uint32_t cut_count, bool retain, bd_node *out)
 {
     gradient_sweep sweep = {.graph = graph};
     cover(&sweep);
     for (uint32_t i = 0; i < wrt_count; i++)
-        sweep.marks.items[wrt[i]] |= WRT;
+        sweep.marks.items[wrt[i]] |= i < wrt_count - cut_count ? WRT : WRT | CUT;
     run(&sweep, roots, seeds, root_count);
     cover(&sweep);
     for (uint32_t i = 0; i < wrt_count; i++) {
@@ -202,6 +212,7 @@ void bd_graph_differentiate(bd_graph *graph, const bd_node *roots, const bd_node
         consume(&sweep);
     bd_vec_deinit(&sweep.marks);
     bd_vec_deinit(&sweep.gradients);
+    bd_vec_deinit(&sweep.carried);
     bd_vec_deinit(&sweep.order);
     bd_vec_deinit(&sweep.stack);
 }

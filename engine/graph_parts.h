@@ -99,10 +99,11 @@ int bd_shape_symbolic(bd_graph *graph, const burn_op_info *info, const bd_node *
 bd_node bd_graph_slot_node(bd_graph *graph, uint32_t slot);
 
 /* ---- autodiff.c, history_import.c ---- */
-/* Gradients of the roots with respect to nodes; seeds[i] may be NONE. out: one a wrt node. */
+/* Gradients of the roots with respect to nodes; seeds[i] may be NONE. out: one a wrt node.
+ * Gradients do not flow through the last cut_count of them; the seed of one that is a root does. */
 void bd_graph_differentiate(bd_graph *graph, const bd_node *roots, const bd_node *seeds,
                             uint32_t root_count, const bd_node *wrt, uint32_t wrt_count,
-                            bool retain, bd_node *out);
+                            uint32_t cut_count, bool retain, bd_node *out);
 bd_import *bd_import_create(void);
 void bd_import_destroy(bd_import *import);
 /* The producer of an external with a history, imported on the first call; NONE if it is a leaf. */

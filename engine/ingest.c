@@ -192,6 +192,8 @@ static void add_gradient(bd_graph *graph, const bd_trace_record *record)
     bool retain = record->attrs[burn_op_attr(record->info, "retain")].value != 0;
     uint32_t wrt_count = record->input_count - 2 * root_count;
     BD_ASSERT(record->input_count >= 2 * root_count && record->output_count == wrt_count);
+    int64_t cuts = record->attrs[burn_op_attr(record->info, "cuts")].value;
+    BD_ASSERT(cuts >= 0 && cuts <= wrt_count);
     graph->tracking = (record->flags & BURN_RECORD_TRACK) != 0;
     bd_node *nodes = bd_alloc_zeroed(sizeof *nodes * (record->input_count + 1));
     bd_node *out = bd_alloc_zeroed(sizeof *out * (wrt_count + 1));
@@ -207,7 +209,7 @@ static void add_gradient(bd_graph *graph, const bd_trace_record *record)
         }
     }
     bd_graph_differentiate(graph, nodes, nodes + root_count, root_count, nodes + 2 * root_count,
-                           wrt_count, retain, out);
+                           wrt_count, (uint32_t)cuts, retain, out);
     if (!graph->error)
         set_results(graph, record, out);
     bd_free(nodes);

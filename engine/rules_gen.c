@@ -3178,7 +3178,505 @@ static uint32_t decompose_causal(const bd_rule_call *call, bd_node *out)
     return 1;
 }
 
-static const bd_gradient_rule gradient_rules[293] = {
+static uint32_t decompose_rmsprop_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[0].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n6;
+    if (call->inputs[8] != BD_NODE_NONE) {
+        bd_node n3 = bd_build_cast(graph, call->inputs[8], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, call->inputs[0]}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n4}, 2, NULL);
+        n6 = n5;
+    } else {
+        n6 = n2;
+    }
+    bd_node n7 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n8 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[2], n7}, 2, NULL);
+    bd_node n9 = bd_rule_whole(graph, 1);
+    bd_node n10 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n9, call->inputs[5]}, 2, NULL);
+    bd_node n11 = bd_build_cast(graph, n10, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n6, n6}, 2, NULL);
+    bd_node n13 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n11, n12}, 2, NULL);
+    bd_node n14 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n8, n13}, 2, NULL);
+    bd_node n15 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n14}, 1, NULL);
+    bd_node n16 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n17 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n15, n16}, 2, NULL);
+    bd_node n18 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n6, n17}, 2, NULL);
+    bd_node n22;
+    if (call->inputs[3] != BD_NODE_NONE) {
+        bd_node n19 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, call->inputs[3]}, 2, NULL);
+        bd_node n21 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n20, n18}, 2, NULL);
+        n22 = n21;
+    } else {
+        n22 = n18;
+    }
+    bd_node n23 = bd_build_cast(graph, call->inputs[4], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n24 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n23, n22}, 2, NULL);
+    bd_node n25 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n24}, 2, NULL);
+    bd_node n26 = BD_NODE_NONE; bd_node n27 = BD_NODE_NONE; bd_node n28 = BD_NODE_NONE;
+    if (call->inputs[3] != BD_NODE_NONE) {
+        n26 = n25;
+        n27 = n14;
+        n28 = n22;
+    } else {
+        n26 = n25;
+        n27 = n14;
+    }
+    out[0] = n26;
+    out[1] = n27;
+    out[2] = n28;
+    return call->inputs[3] != BD_NODE_NONE ? 3 : 2;
+}
+
+static uint32_t decompose_rmsprop_centered_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[0].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n6;
+    if (call->inputs[9] != BD_NODE_NONE) {
+        bd_node n3 = bd_build_cast(graph, call->inputs[9], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, call->inputs[0]}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n4}, 2, NULL);
+        n6 = n5;
+    } else {
+        n6 = n2;
+    }
+    bd_node n7 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n8 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[2], n7}, 2, NULL);
+    bd_node n9 = bd_rule_whole(graph, 1);
+    bd_node n10 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n9, call->inputs[6]}, 2, NULL);
+    bd_node n11 = bd_build_cast(graph, n10, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n6, n6}, 2, NULL);
+    bd_node n13 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n11, n12}, 2, NULL);
+    bd_node n14 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n8, n13}, 2, NULL);
+    bd_node n15 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n6, call->inputs[3]}, 2, NULL);
+    bd_node n16 = bd_rule_whole(graph, 1);
+    bd_node n17 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n16, call->inputs[6]}, 2, NULL);
+    bd_node n18 = bd_build_cast(graph, n17, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n19 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n15, n18}, 2, NULL);
+    bd_node n20 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[3], n19}, 2, NULL);
+    bd_node n21 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n20, n20}, 2, NULL);
+    bd_node n22 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n14, n21}, 2, NULL);
+    bd_node n23 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n22}, 1, NULL);
+    bd_node n24 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n25 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n23, n24}, 2, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n6, n25}, 2, NULL);
+    bd_node n30;
+    if (call->inputs[4] != BD_NODE_NONE) {
+        bd_node n27 = bd_build_cast(graph, call->inputs[8], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n28 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n27, call->inputs[4]}, 2, NULL);
+        bd_node n29 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n28, n26}, 2, NULL);
+        n30 = n29;
+    } else {
+        n30 = n26;
+    }
+    bd_node n31 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n32 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n31, n30}, 2, NULL);
+    bd_node n33 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n32}, 2, NULL);
+    bd_node n34 = BD_NODE_NONE; bd_node n35 = BD_NODE_NONE; bd_node n36 = BD_NODE_NONE; bd_node n37 = BD_NODE_NONE;
+    if (call->inputs[4] != BD_NODE_NONE) {
+        n34 = n33;
+        n35 = n14;
+        n36 = n20;
+        n37 = n30;
+    } else {
+        n34 = n33;
+        n35 = n14;
+        n36 = n20;
+    }
+    out[0] = n34;
+    out[1] = n35;
+    out[2] = n36;
+    out[3] = n37;
+    return call->inputs[4] != BD_NODE_NONE ? 4 : 3;
+}
+
+static uint32_t decompose_adagrad_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[0].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n6;
+    if (call->inputs[6] != BD_NODE_NONE) {
+        bd_node n3 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, call->inputs[0]}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n4}, 2, NULL);
+        n6 = n5;
+    } else {
+        n6 = n2;
+    }
+    bd_node n7 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n6, n6}, 2, NULL);
+    bd_node n8 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[2], n7}, 2, NULL);
+    bd_node n9 = bd_rule_whole(graph, 1);
+    bd_node n10 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[7], n9}, 2, NULL);
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n10, call->inputs[4]}, 2, NULL);
+    bd_node n12 = bd_rule_whole(graph, 1);
+    bd_node n13 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n12, n11}, 2, NULL);
+    bd_node n14 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[3], n13}, 2, NULL);
+    bd_node n15 = bd_build_cast(graph, n14, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n16 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n8}, 1, NULL);
+    bd_node n17 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n18 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n16, n17}, 2, NULL);
+    bd_node n19 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n6, n18}, 2, NULL);
+    bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n15, n19}, 2, NULL);
+    bd_node n21 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n20}, 2, NULL);
+    out[0] = n21;
+    out[1] = n8;
+    return 2;
+}
+
+static uint32_t decompose_adadelta_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n2 = bd_rule_whole(graph, 1);
+    bd_node n3 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n2, call->inputs[5]}, 2, NULL);
+    bd_node n4 = bd_build_cast(graph, n3, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n5 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n7;
+    if (call->attrs[0].value) {
+        bd_node n6 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n7 = n6;
+    } else {
+        n7 = call->inputs[1];
+    }
+    bd_node n11;
+    if (call->inputs[7] != BD_NODE_NONE) {
+        bd_node n8 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n8, call->inputs[0]}, 2, NULL);
+        bd_node n10 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n7, n9}, 2, NULL);
+        n11 = n10;
+    } else {
+        n11 = n7;
+    }
+    bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[2], n1}, 2, NULL);
+    bd_node n13 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n11, n11}, 2, NULL);
+    bd_node n14 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n13}, 2, NULL);
+    bd_node n15 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n12, n14}, 2, NULL);
+    bd_node n16 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[3], n5}, 2, NULL);
+    bd_node n17 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n15, n5}, 2, NULL);
+    bd_node n18 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n16, n17}, 2, NULL);
+    bd_node n19 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n18}, 1, NULL);
+    bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, n11}, 2, NULL);
+    bd_node n21 = bd_build_cast(graph, call->inputs[4], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n22 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n21, n20}, 2, NULL);
+    bd_node n23 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n22}, 2, NULL);
+    bd_node n24 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[3], n1}, 2, NULL);
+    bd_node n25 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n20, n20}, 2, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n25}, 2, NULL);
+    bd_node n27 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n24, n26}, 2, NULL);
+    out[0] = n23;
+    out[1] = n15;
+    out[2] = n27;
+    return 3;
+}
+
+static uint32_t decompose_adamax_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[0].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n6;
+    if (call->inputs[8] != BD_NODE_NONE) {
+        bd_node n3 = bd_build_cast(graph, call->inputs[8], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, call->inputs[0]}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n4}, 2, NULL);
+        n6 = n5;
+    } else {
+        n6 = n2;
+    }
+    bd_node n7 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n6, call->inputs[2]}, 2, NULL);
+    bd_node n8 = bd_rule_whole(graph, 1);
+    bd_node n9 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n8, call->inputs[5]}, 2, NULL);
+    bd_node n10 = bd_build_cast(graph, n9, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n7, n10}, 2, NULL);
+    bd_node n12 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[2], n11}, 2, NULL);
+    bd_node n13 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n14 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[3], n13}, 2, NULL);
+    bd_node n15 = bd_build(graph, BURN_OP_ABS, (bd_node[]){n6}, 1, NULL);
+    bd_node n16 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n17 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n15, n16}, 2, NULL);
+    bd_node n18 = bd_build(graph, BURN_OP_MAXIMUM, (bd_node[]){n14, n17}, 2, NULL);
+    bd_node n19 = bd_build(graph, BURN_OP_POW, (bd_node[]){call->inputs[5], call->inputs[9]}, 2, NULL);
+    bd_node n20 = bd_rule_whole(graph, 1);
+    bd_node n21 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n20, n19}, 2, NULL);
+    bd_node n22 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[4], n21}, 2, NULL);
+    bd_node n23 = bd_build_cast(graph, n22, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n24 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n12, n18}, 2, NULL);
+    bd_node n25 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n23, n24}, 2, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n25}, 2, NULL);
+    out[0] = n26;
+    out[1] = n12;
+    out[2] = n18;
+    return 3;
+}
+
+static uint32_t decompose_nadam_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[1].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n8;
+    if ((call->inputs[8] != BD_NODE_NONE) && (call->attrs[0].value)) {
+        bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[4], call->inputs[8]}, 2, NULL);
+        bd_node n4 = bd_rule_whole(graph, 1);
+        bd_node n5 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n4, n3}, 2, NULL);
+        bd_node n6 = bd_build_cast(graph, n5, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n7 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], n6}, 2, NULL);
+        n8 = n7;
+    } else {
+        n8 = call->inputs[0];
+    }
+    bd_node n12;
+    if ((call->inputs[8] != BD_NODE_NONE) && (!(call->attrs[0].value))) {
+        bd_node n9 = bd_build_cast(graph, call->inputs[8], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n10 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, call->inputs[0]}, 2, NULL);
+        bd_node n11 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n10}, 2, NULL);
+        n12 = n11;
+    } else {
+        n12 = n2;
+    }
+    bd_node n13 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n12, call->inputs[2]}, 2, NULL);
+    bd_node n14 = bd_rule_whole(graph, 1);
+    bd_node n15 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n14, call->inputs[5]}, 2, NULL);
+    bd_node n16 = bd_build_cast(graph, n15, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n17 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n13, n16}, 2, NULL);
+    bd_node n18 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[2], n17}, 2, NULL);
+    bd_node n19 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[3], n19}, 2, NULL);
+    bd_node n21 = bd_rule_whole(graph, 1);
+    bd_node n22 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n21, call->inputs[6]}, 2, NULL);
+    bd_node n23 = bd_build_cast(graph, n22, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n24 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n12, n12}, 2, NULL);
+    bd_node n25 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n23, n24}, 2, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n20, n25}, 2, NULL);
+    bd_node n27 = bd_build(graph, BURN_OP_POW, (bd_node[]){call->inputs[6], call->inputs[9]}, 2, NULL);
+    bd_node n28 = bd_rule_whole(graph, 1);
+    bd_node n29 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n28, n27}, 2, NULL);
+    bd_node n30 = bd_build_cast(graph, n29, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n31 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n26, n30}, 2, NULL);
+    bd_node n32 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n31}, 1, NULL);
+    bd_node n33 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n34 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n32, n33}, 2, NULL);
+    bd_node n35 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[4], call->inputs[10]}, 2, NULL);
+    bd_node n36 = bd_build_cast(graph, n35, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n37 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n36, n12}, 2, NULL);
+    bd_node n38 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[4], call->inputs[11]}, 2, NULL);
+    bd_node n39 = bd_build_cast(graph, n38, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n40 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n39, n18}, 2, NULL);
+    bd_node n41 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n37, n40}, 2, NULL);
+    bd_node n42 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n41, n34}, 2, NULL);
+    bd_node n43 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n8, n42}, 2, NULL);
+    out[0] = n43;
+    out[1] = n18;
+    out[2] = n26;
+    return 3;
+}
+
+static uint32_t decompose_radam_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[1].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n8;
+    if ((call->inputs[8] != BD_NODE_NONE) && (call->attrs[0].value)) {
+        bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[4], call->inputs[8]}, 2, NULL);
+        bd_node n4 = bd_rule_whole(graph, 1);
+        bd_node n5 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n4, n3}, 2, NULL);
+        bd_node n6 = bd_build_cast(graph, n5, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n7 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], n6}, 2, NULL);
+        n8 = n7;
+    } else {
+        n8 = call->inputs[0];
+    }
+    bd_node n12;
+    if ((call->inputs[8] != BD_NODE_NONE) && (!(call->attrs[0].value))) {
+        bd_node n9 = bd_build_cast(graph, call->inputs[8], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n10 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, call->inputs[0]}, 2, NULL);
+        bd_node n11 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n10}, 2, NULL);
+        n12 = n11;
+    } else {
+        n12 = n2;
+    }
+    bd_node n13 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n12, call->inputs[2]}, 2, NULL);
+    bd_node n14 = bd_rule_whole(graph, 1);
+    bd_node n15 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n14, call->inputs[5]}, 2, NULL);
+    bd_node n16 = bd_build_cast(graph, n15, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n17 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n13, n16}, 2, NULL);
+    bd_node n18 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[2], n17}, 2, NULL);
+    bd_node n19 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[3], n19}, 2, NULL);
+    bd_node n21 = bd_rule_whole(graph, 1);
+    bd_node n22 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n21, call->inputs[6]}, 2, NULL);
+    bd_node n23 = bd_build_cast(graph, n22, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n24 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n12, n12}, 2, NULL);
+    bd_node n25 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n23, n24}, 2, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n20, n25}, 2, NULL);
+    bd_node n27 = bd_build(graph, BURN_OP_POW, (bd_node[]){call->inputs[6], call->inputs[9]}, 2, NULL);
+    bd_node n28 = bd_rule_whole(graph, 1);
+    bd_node n29 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n28, n27}, 2, NULL);
+    bd_node n30 = bd_rule_whole(graph, 1);
+    bd_node n31 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n30, call->inputs[6]}, 2, NULL);
+    bd_node n32 = bd_rule_whole(graph, 2);
+    bd_node n33 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n32, n31}, 2, NULL);
+    bd_node n34 = bd_rule_whole(graph, 1);
+    bd_node n35 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n33, n34}, 2, NULL);
+    bd_node n36 = bd_rule_whole(graph, 2);
+    bd_node n37 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n36, call->inputs[9]}, 2, NULL);
+    bd_node n38 = bd_build(graph, BURN_OP_POW, (bd_node[]){call->inputs[6], call->inputs[9]}, 2, NULL);
+    bd_node n39 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n37, n38}, 2, NULL);
+    bd_node n40 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n39, n29}, 2, NULL);
+    bd_node n41 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n35, n40}, 2, NULL);
+    bd_node n42 = bd_rule_whole(graph, 4);
+    bd_node n43 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n41, n42}, 2, NULL);
+    bd_node n44 = bd_rule_whole(graph, 2);
+    bd_node n45 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n41, n44}, 2, NULL);
+    bd_node n46 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n43, n45}, 2, NULL);
+    bd_node n47 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n46, n35}, 2, NULL);
+    bd_node n48 = bd_rule_whole(graph, 4);
+    bd_node n49 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n35, n48}, 2, NULL);
+    bd_node n50 = bd_rule_whole(graph, 2);
+    bd_node n51 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n35, n50}, 2, NULL);
+    bd_node n52 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n49, n51}, 2, NULL);
+    bd_node n53 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n52, n41}, 2, NULL);
+    bd_node n54 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n47, n53}, 2, NULL);
+    bd_node n55 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n54}, 1, NULL);
+    bd_node n56 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n29}, 1, NULL);
+    bd_node n57 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n55, n56}, 2, NULL);
+    bd_node n58 = bd_build(graph, BURN_OP_POW, (bd_node[]){call->inputs[5], call->inputs[9]}, 2, NULL);
+    bd_node n59 = bd_rule_whole(graph, 1);
+    bd_node n60 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n59, n58}, 2, NULL);
+    bd_node n61 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[4], n60}, 2, NULL);
+    bd_node n62 = bd_build_cast(graph, n61, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n63 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n18, n62}, 2, NULL);
+    bd_node n64 = bd_build_cast(graph, n57, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n65 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n63, n64}, 2, NULL);
+    bd_node n66 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n26}, 1, NULL);
+    bd_node n67 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n68 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n66, n67}, 2, NULL);
+    bd_node n69 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n65, n68}, 2, NULL);
+    bd_node n70 = bd_rule_whole(graph, 5);
+    bd_node n71 = bd_build(graph, BURN_OP_GT, (bd_node[]){n41, n70}, 2, NULL);
+    bd_node n72 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n71, n69, n63}, 3, NULL);
+    bd_node n73 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n8, n72}, 2, NULL);
+    out[0] = n73;
+    out[1] = n18;
+    out[2] = n26;
+    return 3;
+}
+
+static uint32_t decompose_rprop_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[0].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n2, call->inputs[2]}, 2, NULL);
+    bd_node n4 = bd_rule_whole(graph, 0);
+    bd_node n5 = bd_build(graph, BURN_OP_GT, (bd_node[]){n3, n4}, 2, NULL);
+    bd_node n6 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n7 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[3], n6}, 2, NULL);
+    bd_node n8 = bd_rule_whole(graph, 0);
+    bd_node n9 = bd_build(graph, BURN_OP_LT, (bd_node[]){n3, n8}, 2, NULL);
+    bd_node n10 = bd_build_cast(graph, call->inputs[4], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[3], n10}, 2, NULL);
+    bd_node n12 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n9, n11, call->inputs[3]}, 3, NULL);
+    bd_node n13 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n5, n7, n12}, 3, NULL);
+    bd_node n14 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n15 = bd_build(graph, BURN_OP_MAXIMUM, (bd_node[]){n13, n14}, 2, NULL);
+    bd_node n16 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n17 = bd_build(graph, BURN_OP_MINIMUM, (bd_node[]){n15, n16}, 2, NULL);
+    bd_node n18 = bd_rule_whole(graph, 0);
+    bd_node n19 = bd_build(graph, BURN_OP_LT, (bd_node[]){n3, n18}, 2, NULL);
+    bd_node n20 = bd_rule_whole(graph, 0);
+    bd_node n21 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n19, n20, n2}, 3, NULL);
+    bd_node n22 = bd_build(graph, BURN_OP_SIGN, (bd_node[]){n21}, 1, NULL);
+    bd_node n23 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n22, n17}, 2, NULL);
+    bd_node n24 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n23}, 2, NULL);
+    out[0] = n24;
+    out[1] = n21;
+    out[2] = n17;
+    return 3;
+}
+
+static uint32_t decompose_asgd_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n2;
+    if (call->attrs[0].value) {
+        bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[1]}, 1, NULL);
+        n2 = n1;
+    } else {
+        n2 = call->inputs[1];
+    }
+    bd_node n6;
+    if (call->inputs[6] != BD_NODE_NONE) {
+        bd_node n3 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, call->inputs[0]}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n4}, 2, NULL);
+        n6 = n5;
+    } else {
+        n6 = n2;
+    }
+    bd_node n7 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[4], call->inputs[3]}, 2, NULL);
+    bd_node n8 = bd_rule_whole(graph, 1);
+    bd_node n9 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n8, n7}, 2, NULL);
+    bd_node n10 = bd_build_cast(graph, n9, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], n10}, 2, NULL);
+    bd_node n12 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n13 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n12, n6}, 2, NULL);
+    bd_node n14 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n11, n13}, 2, NULL);
+    bd_node n15 = bd_rule_whole(graph, 1);
+    bd_node n16 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[5], n15}, 2, NULL);
+    bd_node n17 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n14, call->inputs[2]}, 2, NULL);
+    bd_node n18 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n19 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n17, n18}, 2, NULL);
+    bd_node n20 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[2], n19}, 2, NULL);
+    bd_node n21 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n16, n14, n20}, 3, NULL);
+    out[0] = n14;
+    out[1] = n21;
+    return 2;
+}
+
+static const bd_gradient_rule gradient_rules[399] = {
     [BURN_OP_ADD] = gradient_add,
     [BURN_OP_SUB] = gradient_sub,
     [BURN_OP_MUL] = gradient_mul,
@@ -3278,7 +3776,7 @@ static const bd_gradient_rule gradient_rules[293] = {
     [BURN_OP_CAUSAL] = gradient_causal,
 };
 
-static const bd_decompose_rule decompose_rules[293] = {
+static const bd_decompose_rule decompose_rules[399] = {
     [BURN_OP_DETACH] = decompose_detach,
     [BURN_OP_CLONE] = decompose_clone,
     [BURN_OP_SQUARE] = decompose_square,
@@ -3352,6 +3850,15 @@ static const bd_decompose_rule decompose_rules[293] = {
     [BURN_OP_CLIP_COEFFICIENT] = decompose_clip_coefficient,
     [BURN_OP_ATTEND_WEIGHTS] = decompose_attend_weights,
     [BURN_OP_CAUSAL] = decompose_causal,
+    [BURN_OP_RMSPROP_STEP] = decompose_rmsprop_step,
+    [BURN_OP_RMSPROP_CENTERED_STEP] = decompose_rmsprop_centered_step,
+    [BURN_OP_ADAGRAD_STEP] = decompose_adagrad_step,
+    [BURN_OP_ADADELTA_STEP] = decompose_adadelta_step,
+    [BURN_OP_ADAMAX_STEP] = decompose_adamax_step,
+    [BURN_OP_NADAM_STEP] = decompose_nadam_step,
+    [BURN_OP_RADAM_STEP] = decompose_radam_step,
+    [BURN_OP_RPROP_STEP] = decompose_rprop_step,
+    [BURN_OP_ASGD_STEP] = decompose_asgd_step,
 };
 
 bd_gradient_rule bd_gradient_rule_of(burn_op op)

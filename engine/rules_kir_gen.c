@@ -244,6 +244,15 @@ int bd_op_kir(burn_op op)
     case BURN_OP_ATTEND:
     case BURN_OP_ATTEND_WEIGHTS:
     case BURN_OP_CAUSAL:
+    case BURN_OP_RMSPROP_STEP:
+    case BURN_OP_RMSPROP_CENTERED_STEP:
+    case BURN_OP_ADAGRAD_STEP:
+    case BURN_OP_ADADELTA_STEP:
+    case BURN_OP_ADAMAX_STEP:
+    case BURN_OP_NADAM_STEP:
+    case BURN_OP_RADAM_STEP:
+    case BURN_OP_RPROP_STEP:
+    case BURN_OP_ASGD_STEP:
         break;
     }
     return -1;

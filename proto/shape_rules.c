@@ -395,6 +395,10 @@ static bd_error *shapes_grad(const bd_shape_call *call, burn_tensor_type *output
         BD_FAIL(INVALID, "%lld roots with as many seeds do not fit %u tensors", (long long)roots,
                 record->input_count);
     uint32_t first_wrt = 2 * (uint32_t)roots;
+    int64_t cuts = bd_attr(call, "cuts")->value;
+    if (cuts < 0 || cuts > (int64_t)(record->input_count - first_wrt))
+        BD_FAIL(INVALID, "%lld cuts among %u tensors whose gradients come out", (long long)cuts,
+                record->input_count - first_wrt);
     for (uint32_t i = 0; i < record->input_count; i++) {
         const burn_tensor_type *type = call->inputs[i];
         bool seed = i >= roots && i < first_wrt;

@@ -106,19 +106,49 @@ static bd_error *check_request(const burn_context *context, burn_tensor *const *
     return NULL;
 }
 
-burn_status burn_backward(burn_context *context, burn_tensor *const *roots,
-                          burn_tensor *const *seeds, size_t root_count, burn_tensor *const *inputs,
-                          size_t input_count, int flags)
+burn_status burn_backward_cut(burn_context *context, burn_tensor *const *roots,
+                              burn_tensor *const *seeds, size_t root_count,
+                              burn_tensor *const *inputs, size_t input_count,
+                              burn_tensor *const *cuts, size_t cut_count, int flags)
 {
     bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
+    if (!error)
+        error = check_counts(context, cuts, cut_count);
     if (!error)
         error = bd_enter(context);
     if (error)
         return bd_finish(error);
     error = bd_session_backward(context->session, roots, seeds, (uint32_t)root_count, inputs,
-                                (uint32_t)input_count, flags);
+                                (uint32_t)input_count, cuts, (uint32_t)cut_count, flags);
     if (!error)
         error = bd_after_record(context);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_backward(burn_context *context, burn_tensor *const *roots,
+                          burn_tensor *const *seeds, size_t root_count, burn_tensor *const *inputs,
+                          size_t input_count, int flags)
+{
+    return burn_backward_cut(context, roots, seeds, root_count, inputs, input_count, NULL, 0,
+                             flags);
+}
+
+burn_status burn_gradients_cut(burn_context *context, burn_tensor *const *roots,
+                               burn_tensor *const *seeds, size_t root_count,
+                               burn_tensor *const *inputs, size_t input_count,
+                               burn_tensor *const *cuts, size_t cut_count, int flags,
+                               burn_tensor **out_grads)
+{
+    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
+    if (!error)
+        error = check_counts(context, cuts, cut_count);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_session_grad(context->session, roots, seeds, (uint32_t)root_count, inputs,
+                            (uint32_t)input_count, cuts, (uint32_t)cut_count, flags, out_grads);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -127,15 +157,92 @@ burn_status burn_gradients(burn_context *context, burn_tensor *const *roots,
                            burn_tensor *const *seeds, size_t root_count, burn_tensor *const *inputs,
                            size_t input_count, int flags, burn_tensor **out_grads)
 {
-    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
+    return burn_gradients_cut(context, roots, seeds, root_count, inputs, input_count, NULL, 0,
+                              flags, out_grads);
+}
+
+/* ---- attachments ----------------------------------------------------------------------------- */
+
+burn_status burn_attach(burn_tensor *tensor, void *object, void (*release)(void *object))
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_tensor_attach(tensor, object, release);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_attached(burn_tensor *tensor, void **out_object)
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_tensor_attached(tensor, out_object);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_set_hooked(burn_tensor *tensor, int flag)
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_tensor_set_hooked(tensor, flag != 0);
+    bd_leave(context);
+    return BURN_STATUS_OK;
+}
+
+burn_status burn_end_history(burn_tensor *tensor)
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_tensor_end_history(tensor);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+uint64_t burn_attachments(burn_context *context)
+{
+    return bd_session_attachments(context->session);
+}
+
+burn_status burn_reached(burn_context *context, burn_tensor *const *roots, size_t root_count,
+                         burn_reached_value **out_values, size_t *out_count)
+{
+    bd_error *error = check_counts(context, roots, root_count);
     if (!error)
         error = bd_enter(context);
     if (error)
         return bd_finish(error);
-    error = bd_session_grad(context->session, roots, seeds, (uint32_t)root_count, inputs,
-                            (uint32_t)input_count, flags, out_grads);
+    bd_reached_list list = {0};
+    error = bd_session_reached(context->session, roots, (uint32_t)root_count, &list);
+    burn_reached_value *values = bd_alloc_zeroed((list.count + 1) * sizeof *values);
+    for (size_t i = 0; i < list.count; i++)
+        values[i] = (burn_reached_value){list.items[i].tensor, list.items[i].object,
+                                         list.items[i].id};
+    size_t count = list.count;
+    bd_vec_deinit(&list);
     bd_leave(context);
-    return bd_finish(error);
+    if (error) {
+        burn_free_reached(values, count);
+        return bd_finish(error);
+    }
+    *out_values = values;
+    *out_count = count;
+    return BURN_STATUS_OK;
+}
+
+void burn_free_reached(burn_reached_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        burn_release(values[i].tensor);
+    bd_free(values);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

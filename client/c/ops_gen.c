@@ -1125,3 +1125,94 @@ burn_status burn_causal(burn_context *context, burn_input scores, int64_t diagon
     const burn_attribute attributes[] = {burn_number(diagonal)};
     return burn_apply(context, 292, inputs, 1, attributes, 1, out, 1);
 }
+
+burn_status burn_rmsprop_step(burn_context *context, burn_input param, burn_input grad,
+                              burn_input v, burn_input buffer, burn_input lr, burn_input alpha,
+                              burn_input eps, burn_input momentum, burn_input weight_decay,
+                              int64_t maximize, burn_tensor *out[3])
+{
+    const burn_input inputs[] = {param, grad, v, buffer, lr, alpha, eps, momentum, weight_decay};
+    const burn_attribute attributes[] = {burn_number(maximize)};
+    return burn_apply(context, 390, inputs, 9, attributes, 1, out, buffer.kind ? 3 : 2);
+}
+
+burn_status burn_rmsprop_centered_step(burn_context *context, burn_input param, burn_input grad,
+                                       burn_input v, burn_input mean, burn_input buffer,
+                                       burn_input lr, burn_input alpha, burn_input eps,
+                                       burn_input momentum, burn_input weight_decay,
+                                       int64_t maximize, burn_tensor *out[4])
+{
+    const burn_input inputs[] = {param, grad, v, mean, buffer, lr, alpha, eps, momentum, weight_decay};
+    const burn_attribute attributes[] = {burn_number(maximize)};
+    return burn_apply(context, 391, inputs, 10, attributes, 1, out, buffer.kind ? 4 : 3);
+}
+
+burn_status burn_adagrad_step(burn_context *context, burn_input param, burn_input grad,
+                              burn_input total, burn_input lr, burn_input lr_decay, burn_input eps,
+                              burn_input weight_decay, burn_input step, int64_t maximize,
+                              burn_tensor *out[2])
+{
+    const burn_input inputs[] = {param, grad, total, lr, lr_decay, eps, weight_decay, step};
+    const burn_attribute attributes[] = {burn_number(maximize)};
+    return burn_apply(context, 392, inputs, 8, attributes, 1, out, 2);
+}
+
+burn_status burn_adadelta_step(burn_context *context, burn_input param, burn_input grad,
+                               burn_input v, burn_input changes, burn_input lr, burn_input rho,
+                               burn_input eps, burn_input weight_decay, int64_t maximize,
+                               burn_tensor *out[3])
+{
+    const burn_input inputs[] = {param, grad, v, changes, lr, rho, eps, weight_decay};
+    const burn_attribute attributes[] = {burn_number(maximize)};
+    return burn_apply(context, 393, inputs, 8, attributes, 1, out, 3);
+}
+
+burn_status burn_adamax_step(burn_context *context, burn_input param, burn_input grad, burn_input m,
+                             burn_input largest, burn_input lr, burn_input beta1, burn_input beta2,
+                             burn_input eps, burn_input weight_decay, burn_input step,
+                             int64_t maximize, burn_tensor *out[3])
+{
+    const burn_input inputs[] = {param, grad, m, largest, lr, beta1, beta2, eps, weight_decay, step};
+    const burn_attribute attributes[] = {burn_number(maximize)};
+    return burn_apply(context, 394, inputs, 10, attributes, 1, out, 3);
+}
+
+burn_status burn_nadam_step(burn_context *context, burn_input param, burn_input grad, burn_input m,
+                            burn_input v, burn_input lr, burn_input beta1, burn_input beta2,
+                            burn_input eps, burn_input weight_decay, burn_input step,
+                            burn_input share, burn_input ahead, int64_t decoupled, int64_t maximize,
+                            burn_tensor *out[3])
+{
+    const burn_input inputs[] = {param, grad, m, v, lr, beta1, beta2, eps, weight_decay, step, share, ahead};
+    const burn_attribute attributes[] = {burn_number(decoupled), burn_number(maximize)};
+    return burn_apply(context, 395, inputs, 12, attributes, 2, out, 3);
+}
+
+burn_status burn_radam_step(burn_context *context, burn_input param, burn_input grad, burn_input m,
+                            burn_input v, burn_input lr, burn_input beta1, burn_input beta2,
+                            burn_input eps, burn_input weight_decay, burn_input step,
+                            int64_t decoupled, int64_t maximize, burn_tensor *out[3])
+{
+    const burn_input inputs[] = {param, grad, m, v, lr, beta1, beta2, eps, weight_decay, step};
+    const burn_attribute attributes[] = {burn_number(decoupled), burn_number(maximize)};
+    return burn_apply(context, 396, inputs, 10, attributes, 2, out, 3);
+}
+
+burn_status burn_rprop_step(burn_context *context, burn_input param, burn_input grad,
+                            burn_input previous, burn_input sizes, burn_input eta_minus,
+                            burn_input eta_plus, burn_input smallest, burn_input largest,
+                            int64_t maximize, burn_tensor *out[3])
+{
+    const burn_input inputs[] = {param, grad, previous, sizes, eta_minus, eta_plus, smallest, largest};
+    const burn_attribute attributes[] = {burn_number(maximize)};
+    return burn_apply(context, 397, inputs, 8, attributes, 1, out, 3);
+}
+
+burn_status burn_asgd_step(burn_context *context, burn_input param, burn_input grad,
+                           burn_input average, burn_input eta, burn_input lambd, burn_input mu,
+                           burn_input weight_decay, int64_t maximize, burn_tensor *out[2])
+{
+    const burn_input inputs[] = {param, grad, average, eta, lambd, mu, weight_decay};
+    const burn_attribute attributes[] = {burn_number(maximize)};
+    return burn_apply(context, 398, inputs, 7, attributes, 1, out, 2);
+}

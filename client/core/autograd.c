@@ -14,6 +14,8 @@ typedef struct request {
     bd_session *session;
     burn_tensor *const *roots, *const *seeds;
     uint32_t root_count;
+    burn_tensor *const *cuts; /* gradients do not flow through them; the seeds of roots do */
+    uint32_t cut_count;
     int flags;
     value_list visited; /* tracked values that the roots depend on; referenced */
     value_list wanted;  /* whose gradients are asked for; borrowed from tensors or visited */
@@ -207,12 +209,20 @@ static bd_error *walk(request *r)
     return NULL;
 }
 
+static bool is_cut(const request *r, const bd_value *value)
+{
+    for (uint32_t i = 0; i < r->cut_count; i++)
+        if (r->cuts[i]->value == value)
+            return true;
+    return false;
+}
+
 /* Oldest first, so that the record is the same each time. */
 static void want_accumulating(request *r)
 {
     for (size_t i = 0; i < r->visited.count; i++) {
         bd_value *value = r->visited.items[i];
-        if (value->accumulator && value->accumulator->tensor)
+        if (value->accumulator && value->accumulator->tensor && !is_cut(r, value))
             *bd_vec_push(&r->wanted) = value;
     }
     for (size_t i = 1; i < r->wanted.count; i++) {
@@ -238,10 +248,11 @@ static void consume(request *r)
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
+/* out_values has room for the cuts behind those wanted. */
 static bd_error *emit_grad(request *r, bd_value **out_values)
 {
     uint32_t wanted = (uint32_t)r->wanted.count;
-    uint32_t count = 2 * r->root_count + wanted;
+    uint32_t count = 2 * r->root_count + wanted + r->cut_count;
     bd_value_operand *inputs = bd_alloc_zeroed(count * sizeof *inputs);
     for (uint32_t i = 0; i < r->root_count; i++) {
         inputs[i] = (bd_value_operand){.kind = BURN_OPERAND_TENSOR, .value = r->roots[i]->value};
@@ -254,16 +265,22 @@ static bd_error *emit_grad(request *r, bd_value **out_values)
     for (uint32_t i = 0; i < wanted; i++)
         inputs[2 * r->root_count + i] =
             (bd_value_operand){.kind = BURN_OPERAND_TENSOR, .value = r->wanted.items[i]};
+    for (uint32_t i = 0; i < r->cut_count; i++)
+        inputs[2 * r->root_count + wanted + i] =
+            (bd_value_operand){.kind = BURN_OPERAND_TENSOR, .value = r->cuts[i]->value};
     bool create = r->flags & BD_BACKWARD_CREATE;
     burn_attr attrs[BURN_OP_ATTRS_MAX] = {{.value = r->root_count},
-                                          {.value = create || r->flags & BD_BACKWARD_RETAIN}};
+                                          {.value = create || r->flags & BD_BACKWARD_RETAIN},
+                                          {.value = r->cut_count}};
     bd_emission emission = {.info = burn_op_lookup(BURN_OP_GRAD),
                             .inputs = inputs,
                             .input_count = count,
-                            .output_count = wanted,
+                            .output_count = wanted + r->cut_count,
                             .attrs = attrs,
                             .track = create};
     bd_error *error = bd_emit(r->session, &emission, out_values);
+    for (uint32_t i = 0; !error && i < r->cut_count; i++)
+        bd_value_drop(out_values[wanted + i]);
     bd_free(inputs);
     return error;
 }
@@ -351,16 +368,28 @@ static bd_error *run_backward(request *r, burn_tensor *const *inputs, uint32_t i
     return error;
 }
 
+static bd_error *refresh(burn_tensor *const *tensors, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        BD_TRY(bd_tensor_refresh(tensors[i]));
+    return NULL;
+}
+
 bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots,
                               burn_tensor *const *seeds, uint32_t root_count,
-                              burn_tensor *const *inputs, uint32_t input_count, int flags)
+                              burn_tensor *const *inputs, uint32_t input_count,
+                              burn_tensor *const *cuts, uint32_t cut_count, int flags)
 {
     request r = {.session = session,
                  .roots = roots,
                  .seeds = seeds,
                  .root_count = root_count,
+                 .cuts = cuts,
+                 .cut_count = cut_count,
                  .flags = flags};
     bd_error *error = check_roots(&r);
+    if (!error)
+        error = refresh(cuts, cut_count);
     if (!error && inputs) {
         r.flags |= BD_BACKWARD_UNUSED;
         error = want_inputs(&r, inputs, input_count);
@@ -369,7 +398,7 @@ bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots,
         want_accumulating(&r);
     }
     if (!error && r.wanted.count > 0) {
-        bd_value **gradients = bd_alloc_zeroed(r.wanted.count * sizeof(bd_value *));
+        bd_value **gradients = bd_alloc_zeroed((r.wanted.count + cut_count) * sizeof(bd_value *));
         error = run_backward(&r, inputs, input_count, gradients);
         bd_free(gradients);
     }
@@ -381,17 +410,22 @@ bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots,
 
 bd_error *bd_session_grad(bd_session *session, burn_tensor *const *roots, burn_tensor *const *seeds,
                           uint32_t root_count, burn_tensor *const *inputs, uint32_t input_count,
-                          int flags, burn_tensor **out_grads)
+                          burn_tensor *const *cuts, uint32_t cut_count, int flags,
+                          burn_tensor **out_grads)
 {
     request r = {.session = session,
                  .roots = roots,
                  .seeds = seeds,
                  .root_count = root_count,
+                 .cuts = cuts,
+                 .cut_count = cut_count,
                  .flags = flags};
     bd_error *error = check_roots(&r);
     if (!error)
+        error = refresh(cuts, cut_count);
+    if (!error)
         error = want_inputs(&r, inputs, input_count);
-    bd_value **gradients = bd_alloc_zeroed((r.wanted.count + 1) * sizeof(bd_value *));
+    bd_value **gradients = bd_alloc_zeroed((r.wanted.count + cut_count + 1) * sizeof(bd_value *));
     if (!error && r.wanted.count > 0)
         error = emit_grad(&r, gradients);
     if (!error) {
@@ -404,6 +438,76 @@ bd_error *bd_session_grad(bd_session *session, burn_tensor *const *roots, burn_t
             consume(&r);
     }
     bd_free(gradients);
+    end(&r);
+    return error;
+}
+
+/* ---- attachments ----------------------------------------------------------------------------- */
+
+bd_error *bd_tensor_attach(burn_tensor *tensor, void *object, void (*release)(void *object))
+{
+    bd_value *value = NULL;
+    BD_TRY(bd_tensor_value(tensor, &value));
+    if (value->attachment)
+        BD_FAIL(CONFLICT, "the tensor has an attachment");
+    value->attachment = bd_alloc_zeroed(sizeof *value->attachment);
+    *value->attachment = (bd_attachment){.object = object, .release = release};
+    value->session->attachment_count++;
+    return NULL;
+}
+
+bd_error *bd_tensor_attached(burn_tensor *tensor, void **out_object)
+{
+    bd_value *value = NULL;
+    BD_TRY(bd_tensor_value(tensor, &value));
+    *out_object = value->attachment ? value->attachment->object : NULL;
+    return NULL;
+}
+
+void bd_tensor_set_hooked(burn_tensor *tensor, bool flag)
+{
+    bool before = tensor->flags & BD_TENSOR_HOOKED;
+    if (before == flag)
+        return;
+    tensor->flags ^= BD_TENSOR_HOOKED;
+    tensor->session->attachment_count += flag ? 1 : UINT64_MAX;
+}
+
+bd_error *bd_tensor_end_history(burn_tensor *tensor)
+{
+    bd_value *value = NULL;
+    BD_TRY(bd_tensor_value(tensor, &value));
+    if (value->flags & BD_VALUE_TRACKED)
+        BD_FAIL(INVALID, "the tensor has a history");
+    if (!burn_dtype_is_float(value->type.dtype))
+        BD_FAIL(INVALID, "only floats have gradients, not %s",
+                burn_dtype_name(value->type.dtype));
+    value->flags |= BD_VALUE_TRACKED | BD_VALUE_LEAF;
+    return NULL;
+}
+
+bd_error *bd_session_reached(bd_session *session, burn_tensor *const *roots, uint32_t root_count,
+                             bd_reached_list *out_list)
+{
+    request r = {.session = session, .roots = roots, .root_count = root_count};
+    bd_error *error = refresh(roots, root_count);
+    if (!error)
+        error = walk(&r);
+    for (size_t i = 0; !error && i < r.visited.count; i++) {
+        bd_value *value = r.visited.items[i];
+        burn_tensor *tensor = value->accumulator ? value->accumulator->tensor : NULL;
+        bool hooked = tensor && tensor->flags & BD_TENSOR_HOOKED;
+        if (!value->attachment && !hooked)
+            continue;
+        if (tensor && tensor->value == value) {
+            bd_tensor_retain(tensor);
+        } else {
+            bd_value_hold(value);
+            tensor = bd_tensor_create(session, value);
+        }
+        *bd_vec_push(out_list) = (bd_reached){
+            tensor, value->attachment ? value->attachment->object : NULL, value->id};
+    }
     end(&r);
     return error;
 }

@@ -38,6 +38,7 @@ void bd_tensor_release(burn_tensor *tensor)
         if (tensor->storage)
             bd_storage_leave(tensor);
         bd_value_drop(tensor->value);
+        bd_tensor_set_hooked(tensor, false);
         if (tensor->accumulator) {
             tensor->accumulator->tensor = NULL;
             bd_accumulator_release(tensor->accumulator);

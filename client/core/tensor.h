@@ -12,6 +12,7 @@
 #pragma once
 
 #include "client/core/client.h"
+#include "proto/base/vec.h"
 #include "proto/ops.h"
 
 typedef struct bd_session bd_session;
@@ -102,12 +103,38 @@ bd_error *bd_tensor_set_grad(burn_tensor *tensor, burn_tensor *grad) BD_MUST_USE
 
 enum { BD_BACKWARD_RETAIN = 1, BD_BACKWARD_CREATE = 2, BD_BACKWARD_UNUSED = 4 };
 /* seeds[i] NULL: 1 for a root of one element. inputs NULL: all leaves that are reached; their
- * gradients are added to what they have. */
+ * gradients are added to what they have. Gradients do not flow through cuts; the seed of one that
+ * is also a root does. */
 bd_error *bd_session_backward(bd_session *session, burn_tensor *const *roots,
                               burn_tensor *const *seeds, uint32_t root_count,
                               burn_tensor *const *inputs, uint32_t input_count,
+                              burn_tensor *const *cuts, uint32_t cut_count,
                               int flags) BD_MUST_USE;
 /* out_grads[i] is NULL for an input that was not reached (with BD_BACKWARD_UNUSED). */
 bd_error *bd_session_grad(bd_session *session, burn_tensor *const *roots, burn_tensor *const *seeds,
                           uint32_t root_count, burn_tensor *const *inputs, uint32_t input_count,
-                          int flags, burn_tensor **out_grads) BD_MUST_USE;
+                          burn_tensor *const *cuts, uint32_t cut_count, int flags,
+                          burn_tensor **out_grads) BD_MUST_USE;
+
+/* Attachments make hooks and gradient rules of a client's own possible: an object hangs on a value
+ * and is found by what differentiates through it. */
+bd_error *bd_tensor_attach(burn_tensor *tensor, void *object,
+                           void (*release)(void *object)) BD_MUST_USE;
+bd_error *bd_tensor_attached(burn_tensor *tensor, void **out_object) BD_MUST_USE;
+/* A leaf, whose values come and go, is found by a flag of its own. */
+void bd_tensor_set_hooked(burn_tensor *tensor, bool flag);
+/* An untracked value becomes one that requires a gradient and has no history here: its rule is the
+ * client's. */
+bd_error *bd_tensor_end_history(burn_tensor *tensor) BD_MUST_USE;
+
+typedef struct bd_reached {
+    burn_tensor *tensor; /* retained */
+    void *object; /* NULL: a hooked leaf */
+    uint64_t id;  /* younger values have greater ones */
+} bd_reached;
+typedef BD_VEC(bd_reached) bd_reached_list;
+/* The values with attachments and the hooked leaves that the roots depend on; also after an error.
+ */
+bd_error *bd_session_reached(bd_session *session, burn_tensor *const *roots, uint32_t root_count,
+                             bd_reached_list *out_list) BD_MUST_USE;
+uint64_t bd_session_attachments(const bd_session *session); /* and hooked leaves */

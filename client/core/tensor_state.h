@@ -15,6 +15,7 @@ struct bd_session {
     bool grad_enabled;
     uint64_t tensor_count, value_count; /* alive; the session's memory goes with the last one */
     uint64_t mark;                      /* of the last walk over values */
+    uint64_t attachment_count; /* with hooked leaves */
     bd_value *spare_values;
     burn_tensor *spare_tensors;
     bd_recording *recording; /* a program that is being recorded, or NULL */
@@ -28,6 +29,12 @@ typedef struct bd_accumulator {
     uint32_t refs;
     burn_tensor *tensor; /* NULL when that is gone */
 } bd_accumulator;
+
+/* What a client of the library hung on a value: it goes with the value. */
+typedef struct bd_attachment {
+    void *object;
+    void (*release)(void *object);
+} bd_attachment;
 
 enum {
     BD_VALUE_TRACKED = 1,   /* requires a gradient */
@@ -47,7 +54,8 @@ struct bd_value {
     uint32_t parent_count;
     uint64_t mark;
     bd_accumulator *accumulator;
-    bd_value **parents; /* tracked inputs, each once */
+    bd_attachment *attachment; /* or NULL */
+    bd_value **parents;        /* tracked inputs, each once */
     bd_value *parents_inline[BD_VALUE_PARENTS_INLINE];
     bd_value *next; /* in work lists and among the spare ones */
     burn_tensor_type type;
@@ -74,6 +82,7 @@ struct bd_view {
 enum {
     BD_TENSOR_LEAF = 1,    /* requires a gradient as a leaf */
     BD_TENSOR_RETAINS = 2, /* keeps its gradient though it is no leaf */
+    BD_TENSOR_HOOKED = 4,  /* a leaf that bd_session_reached tells of */
 };
 
 struct burn_tensor {

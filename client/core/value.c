@@ -72,6 +72,11 @@ void bd_session_mark(bd_session *session)
         bd_client_mark(session->client);
 }
 
+uint64_t bd_session_attachments(const bd_session *session)
+{
+    return session->attachment_count;
+}
+
 void *bd_session_user(const bd_session *session)
 {
     return session->user;
@@ -106,6 +111,7 @@ bd_value *bd_value_create(bd_session *session)
     value->flags = value->parent_count = 0;
     value->mark = 0;
     value->accumulator = NULL;
+    value->attachment = NULL;
     value->parents = value->parents_inline;
     session->value_count++;
     return value;
@@ -147,6 +153,11 @@ static void destroy(bd_value *value, bd_value **list)
     if (value->parents != value->parents_inline)
         bd_free(value->parents);
     bd_accumulator_release(value->accumulator);
+    if (value->attachment) {
+        value->attachment->release(value->attachment->object);
+        bd_free(value->attachment);
+        session->attachment_count--;
+    }
     value->next = session->spare_values;
     session->spare_values = value;
     session->value_count--;
@@ -175,13 +186,14 @@ void bd_value_hold(bd_value *value)
     value->refs++;
 }
 
-/* A leaf stays on the daemon while a graph leads to it, so that its gradient can be asked for. */
+/* A leaf, and what has an attachment, stays on the daemon while a graph leads to it, so that its
+ * gradient can be asked for. */
 void bd_value_drop(bd_value *value)
 {
     if (!value)
         return;
-    bool leaf = value->flags & BD_VALUE_LEAF;
-    if (--value->handles == 0 && !(leaf && value->refs > 1))
+    bool asked_for = value->flags & BD_VALUE_LEAF || value->attachment;
+    if (--value->handles == 0 && !(asked_for && value->refs > 1))
         tell_gone(value);
     bd_value_release(value);
 }

@@ -71,13 +71,16 @@ def results():
                     value = burn.tensor(value, requires_grad=value.dtype == np.float32 and op["differentiable"])
                     leaves += [value] if value.requires_grad else []
                 inputs.append(value)
-            count = op["outputs"] + (op["name"] in ("adam_step", "adamw_step"))
+            count = op["outputs"] + (op["name"] in ADDS_AN_OUTPUT)
             outputs = _core.apply(op["number"], tuple(inputs), attrs_of(op, size), outputs=count)
             outputs = outputs if isinstance(outputs, tuple) else (outputs,)
             rooted = [x for x in outputs if x.requires_grad]
             gradients = burn.autograd.grad([(x * x).sum() for x in rooted], leaves, allow_unused=True) if rooted else ()
             found[op["name"], size] = [None if x is None else x.detach().numpy() for x in (*outputs, *gradients)]
     return found
+
+
+ADDS_AN_OUTPUT = ("adam_step", "adamw_step", "rmsprop_step", "rmsprop_centered_step")  # for an optional input
 
 
 def close(a, b, factor):

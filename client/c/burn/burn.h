@@ -306,6 +306,40 @@ BURN_API burn_status burn_gradients(burn_context *context, burn_tensor *const *r
                                     burn_tensor *const *inputs, size_t input_count, int flags,
                                     burn_tensor **out_grads);
 
+/* Hooks and gradient rules of one's own. An object hangs on what the tensor shows now, which must
+ * require a gradient, and is released with it. Whoever differentiates asks first which of them the
+ * roots depend on, finds their gradients, youngest id first, and names those as `cuts` whose
+ * gradient it replaces: nothing flows through a cut but the seed that it has as a root. */
+BURN_API burn_status burn_attach(burn_tensor *tensor, void *object, void (*release)(void *object));
+BURN_API burn_status burn_attached(burn_tensor *tensor, void **out_object); /* or NULL */
+/* A leaf that burn_reached tells of; its object is NULL. */
+BURN_API burn_status burn_set_hooked(burn_tensor *tensor, int flag);
+/* The tensor was made without a history; it requires a gradient from now on, and its rule is the
+ * caller's. */
+BURN_API burn_status burn_end_history(burn_tensor *tensor);
+BURN_API uint64_t burn_attachments(burn_context *context); /* how many there are */
+
+typedef struct burn_reached_value {
+    burn_tensor *tensor; /* to be released */
+    void *object;
+    uint64_t id;
+} burn_reached_value;
+/* out_values is to be freed with burn_free_reached. */
+BURN_API burn_status burn_reached(burn_context *context, burn_tensor *const *roots,
+                                  size_t root_count, burn_reached_value **out_values,
+                                  size_t *out_count);
+BURN_API void burn_free_reached(burn_reached_value *values, size_t count);
+/* As burn_backward and burn_gradients. */
+BURN_API burn_status burn_backward_cut(burn_context *context, burn_tensor *const *roots,
+                                       burn_tensor *const *seeds, size_t root_count,
+                                       burn_tensor *const *inputs, size_t input_count,
+                                       burn_tensor *const *cuts, size_t cut_count, int flags);
+BURN_API burn_status burn_gradients_cut(burn_context *context, burn_tensor *const *roots,
+                                        burn_tensor *const *seeds, size_t root_count,
+                                        burn_tensor *const *inputs, size_t input_count,
+                                        burn_tensor *const *cuts, size_t cut_count, int flags,
+                                        burn_tensor **out_grads);
+
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
 typedef struct burn_sgd_options {

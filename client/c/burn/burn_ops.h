@@ -550,6 +550,81 @@ BURN_API burn_status burn_attend(burn_context *context, burn_input scores, burn_
  * Usual: diagonal 0. */
 BURN_API burn_status burn_causal(burn_context *context, burn_input scores, int64_t diagonal,
                                  burn_tensor **out);
+/* One step of RMSprop; v is the mean of squares. Gives the new param, v and, where one is given,
+ * buffer.
+ * May be burn_none(): buffer, momentum, weight_decay. Numbers: lr, alpha, eps, momentum,
+ * weight_decay. Usual: maximize 0. */
+BURN_API burn_status burn_rmsprop_step(burn_context *context, burn_input param, burn_input grad,
+                                       burn_input v, burn_input buffer, burn_input lr,
+                                       burn_input alpha, burn_input eps, burn_input momentum,
+                                       burn_input weight_decay, int64_t maximize,
+                                       burn_tensor *out[3]);
+/* As rmsprop_step, with the variance about a running mean of gradients in place of the mean of
+ * squares. Gives the new param, v, mean and buffer.
+ * May be burn_none(): buffer, momentum, weight_decay. Numbers: lr, alpha, eps, momentum,
+ * weight_decay. Usual: maximize 0. */
+BURN_API burn_status burn_rmsprop_centered_step(burn_context *context, burn_input param,
+                                                burn_input grad, burn_input v, burn_input mean,
+                                                burn_input buffer, burn_input lr, burn_input alpha,
+                                                burn_input eps, burn_input momentum,
+                                                burn_input weight_decay, int64_t maximize,
+                                                burn_tensor *out[4]);
+/* One step of Adagrad; total is that of the squares of all gradients, step counts from 1. Gives
+ * the new param and total.
+ * May be burn_none(): weight_decay. Numbers: lr, lr_decay, eps, weight_decay, step. Usual:
+ * maximize 0. */
+BURN_API burn_status burn_adagrad_step(burn_context *context, burn_input param, burn_input grad,
+                                       burn_input total, burn_input lr, burn_input lr_decay,
+                                       burn_input eps, burn_input weight_decay, burn_input step,
+                                       int64_t maximize, burn_tensor *out[2]);
+/* One step of Adadelta; v and changes are means of the squares of gradients and of updates. Gives
+ * the new param, v and changes.
+ * May be burn_none(): weight_decay. Numbers: lr, rho, eps, weight_decay. Usual: maximize 0. */
+BURN_API burn_status burn_adadelta_step(burn_context *context, burn_input param, burn_input grad,
+                                        burn_input v, burn_input changes, burn_input lr,
+                                        burn_input rho, burn_input eps, burn_input weight_decay,
+                                        int64_t maximize, burn_tensor *out[3]);
+/* One step of Adamax; largest is the decaying greatest size of a gradient. Gives the new param, m
+ * and largest.
+ * May be burn_none(): weight_decay. Numbers: lr, beta1, beta2, eps, weight_decay, step. Usual:
+ * maximize 0. */
+BURN_API burn_status burn_adamax_step(burn_context *context, burn_input param, burn_input grad,
+                                      burn_input m, burn_input largest, burn_input lr,
+                                      burn_input beta1, burn_input beta2, burn_input eps,
+                                      burn_input weight_decay, burn_input step, int64_t maximize,
+                                      burn_tensor *out[3]);
+/* One step of NAdam. With mu_k the momentum of step k and M_k the product of all up to it, `share`
+ * is (1 - mu_k) / (1 - M_k) and `ahead` is mu_(k+1) / (1 - M_(k+1)). Gives the new param, m and v.
+ * May be burn_none(): weight_decay. Numbers: lr, beta1, beta2, eps, weight_decay, step, share,
+ * ahead. Usual: decoupled 0, maximize 0. */
+BURN_API burn_status burn_nadam_step(burn_context *context, burn_input param, burn_input grad,
+                                     burn_input m, burn_input v, burn_input lr, burn_input beta1,
+                                     burn_input beta2, burn_input eps, burn_input weight_decay,
+                                     burn_input step, burn_input share, burn_input ahead,
+                                     int64_t decoupled, int64_t maximize, burn_tensor *out[3]);
+/* One step of RAdam: Adam that goes by m alone while too few steps were seen for v to be of use.
+ * Gives the new param, m and v.
+ * May be burn_none(): weight_decay. Numbers: lr, beta1, beta2, eps, weight_decay, step. Usual:
+ * decoupled 0, maximize 0. */
+BURN_API burn_status burn_radam_step(burn_context *context, burn_input param, burn_input grad,
+                                     burn_input m, burn_input v, burn_input lr, burn_input beta1,
+                                     burn_input beta2, burn_input eps, burn_input weight_decay,
+                                     burn_input step, int64_t decoupled, int64_t maximize,
+                                     burn_tensor *out[3]);
+/* One step of resilient propagation; each element has a step size of its own. Gives the new param,
+ * previous gradient and sizes.
+ * Numbers: eta_minus, eta_plus, smallest, largest. Usual: maximize 0. */
+BURN_API burn_status burn_rprop_step(burn_context *context, burn_input param, burn_input grad,
+                                     burn_input previous, burn_input sizes, burn_input eta_minus,
+                                     burn_input eta_plus, burn_input smallest, burn_input largest,
+                                     int64_t maximize, burn_tensor *out[3]);
+/* One step of averaged gradient descent with the rate `eta`; the average takes in a share `mu` of
+ * the new param. Gives the new param and average.
+ * May be burn_none(): weight_decay. Numbers: eta, lambd, mu, weight_decay. Usual: maximize 0. */
+BURN_API burn_status burn_asgd_step(burn_context *context, burn_input param, burn_input grad,
+                                    burn_input average, burn_input eta, burn_input lambd,
+                                    burn_input mu, burn_input weight_decay, int64_t maximize,
+                                    burn_tensor *out[2]);
 
 #ifdef __cplusplus
 }

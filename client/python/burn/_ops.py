@@ -168,6 +168,15 @@ GLOBAL_NORM = 194
 CLIP_COEFFICIENT = 195
 ATTEND = 290
 CAUSAL = 292
+RMSPROP_STEP = 390
+RMSPROP_CENTERED_STEP = 391
+ADAGRAD_STEP = 392
+ADADELTA_STEP = 393
+ADAMAX_STEP = 394
+NADAM_STEP = 395
+RADAM_STEP = 396
+RPROP_STEP = 397
+ASGD_STEP = 398
 
 # pointwise ops of one or two tensors, with their number: functions of burn, methods of Tensor
 PLAIN = {
@@ -1052,3 +1061,55 @@ def attend(scores, value):
 def causal(scores, diagonal=0):
     """Scores [batch…, m, n] with -inf where n > m + diagonal: no query sees a later key."""
     return _apply(292, (scores,), (diagonal,))
+
+
+def rmsprop_step(param, grad, v, buffer, lr, alpha, eps, momentum=None, weight_decay=None, maximize=0):
+    """One step of RMSprop; v is the mean of squares. Gives the new param, v and, where one is given, buffer."""
+    return _apply(390, (param, grad, v, buffer, lr, alpha, eps, momentum, weight_decay), (maximize,), outputs=2 if buffer is None else 3)
+
+
+def rmsprop_centered_step(param, grad, v, mean, buffer, lr, alpha, eps, momentum=None, weight_decay=None, maximize=0):
+    """As rmsprop_step, with the variance about a running mean of gradients in place of the mean of squares. Gives
+    the new param, v, mean and buffer."""
+    return _apply(391, (param, grad, v, mean, buffer, lr, alpha, eps, momentum, weight_decay), (maximize,), outputs=3 if buffer is None else 4)
+
+
+def adagrad_step(param, grad, total, lr, lr_decay, eps, weight_decay, step, maximize=0):
+    """One step of Adagrad; total is that of the squares of all gradients, step counts from 1. Gives the new param
+    and total."""
+    return _apply(392, (param, grad, total, lr, lr_decay, eps, weight_decay, step), (maximize,), outputs=2)
+
+
+def adadelta_step(param, grad, v, changes, lr, rho, eps, weight_decay=None, maximize=0):
+    """One step of Adadelta; v and changes are means of the squares of gradients and of updates. Gives the new param,
+    v and changes."""
+    return _apply(393, (param, grad, v, changes, lr, rho, eps, weight_decay), (maximize,), outputs=3)
+
+
+def adamax_step(param, grad, m, largest, lr, beta1, beta2, eps, weight_decay, step, maximize=0):
+    """One step of Adamax; largest is the decaying greatest size of a gradient. Gives the new param, m and largest."""
+    return _apply(394, (param, grad, m, largest, lr, beta1, beta2, eps, weight_decay, step), (maximize,), outputs=3)
+
+
+def nadam_step(param, grad, m, v, lr, beta1, beta2, eps, weight_decay, step, share, ahead, decoupled=0, maximize=0):
+    """One step of NAdam. With mu_k the momentum of step k and M_k the product of all up to it, `share` is (1 - mu_k)
+    / (1 - M_k) and `ahead` is mu_(k+1) / (1 - M_(k+1)). Gives the new param, m and v."""
+    return _apply(395, (param, grad, m, v, lr, beta1, beta2, eps, weight_decay, step, share, ahead), (decoupled, maximize), outputs=3)
+
+
+def radam_step(param, grad, m, v, lr, beta1, beta2, eps, weight_decay, step, decoupled=0, maximize=0):
+    """One step of RAdam: Adam that goes by m alone while too few steps were seen for v to be of use. Gives the new
+    param, m and v."""
+    return _apply(396, (param, grad, m, v, lr, beta1, beta2, eps, weight_decay, step), (decoupled, maximize), outputs=3)
+
+
+def rprop_step(param, grad, previous, sizes, eta_minus, eta_plus, smallest, largest, maximize=0):
+    """One step of resilient propagation; each element has a step size of its own. Gives the new param, previous
+    gradient and sizes."""
+    return _apply(397, (param, grad, previous, sizes, eta_minus, eta_plus, smallest, largest), (maximize,), outputs=3)
+
+
+def asgd_step(param, grad, average, eta, lambd, mu, weight_decay=None, maximize=0):
+    """One step of averaged gradient descent with the rate `eta`; the average takes in a share `mu` of the new param.
+    Gives the new param and average."""
+    return _apply(398, (param, grad, average, eta, lambd, mu, weight_decay), (maximize,), outputs=2)

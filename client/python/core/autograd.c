@@ -5,11 +5,7 @@
 /* ---- lists of tensors
  * ------------------------------------------------------------------------------ */
 
-typedef struct tensor_list {
-    burn_tensor **items; /* PyMem; borrowed tensors, NULL for None */
-    Py_ssize_t count;
-    PyObject *tuple; /* keeps them */
-} tensor_list;
+typedef core_list tensor_list;
 
 static void end_list(tensor_list *list)
 {
@@ -36,6 +32,16 @@ static int begin_list(PyObject *object, bool none_allowed, tensor_list *list)
         list->items[i] = tensor_of(item);
     }
     return 0;
+}
+
+int core_begin_list(PyObject *object, core_list *list)
+{
+    return begin_list(object, false, list);
+}
+
+void core_end_list(core_list *list)
+{
+    end_list(list);
 }
 
 /* Takes over the tensors; NULL becomes None. */
@@ -78,7 +84,7 @@ static PyObject *set_grad_enabled(PyObject *module, PyObject *flag)
  * ------------------------------------------------------------------------------------------ */
 
 typedef struct request {
-    tensor_list roots, seeds, inputs;
+    tensor_list roots, seeds, inputs, cuts;
     int flags;
 } request;
 
@@ -87,10 +93,14 @@ static void end_request(request *r)
     end_list(&r->roots);
     end_list(&r->seeds);
     end_list(&r->inputs);
+    end_list(&r->cuts);
 }
 
-static int begin_request(PyObject *roots, PyObject *seeds, PyObject *inputs, request *r)
+static int begin_request(PyObject *roots, PyObject *seeds, PyObject *inputs, PyObject *cuts,
+                         request *r)
 {
+    if (cuts && cuts != Py_None && begin_list(cuts, false, &r->cuts) < 0)
+        return -1;
     if (begin_list(roots, false, &r->roots) < 0)
         return -1;
     if (seeds && seeds != Py_None) {
@@ -104,25 +114,27 @@ static int begin_request(PyObject *roots, PyObject *seeds, PyObject *inputs, req
     return inputs && inputs != Py_None ? begin_list(inputs, false, &r->inputs) : 0;
 }
 
-/* backward(roots, seeds=None, retain_graph=False, create_graph=False, inputs=None) */
+/* backward(roots, seeds=None, retain_graph=False, create_graph=False, inputs=None, cuts=None) */
 static PyObject *backward(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     (void)module;
-    static char *names[] = {"roots", "seeds", "retain_graph", "create_graph", "inputs", NULL};
-    PyObject *roots = NULL, *seeds = NULL, *inputs = NULL;
+    static char *names[] = {"roots", "seeds", "retain_graph", "create_graph", "inputs", "cuts",
+                            NULL};
+    PyObject *roots = NULL, *seeds = NULL, *inputs = NULL, *cuts = NULL;
     int retain = 0, create = 0;
     request r = {.flags = 0};
     burn_context *context = core_context();
-    if (!context || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OppO", names, &roots, &seeds,
-                                                 &retain, &create, &inputs))
+    if (!context || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OppOO", names, &roots, &seeds,
+                                                 &retain, &create, &inputs, &cuts))
         return NULL;
-    bool ready = begin_request(roots, seeds, inputs, &r) == 0;
+    bool ready = begin_request(roots, seeds, inputs, cuts, &r) == 0;
     burn_status status = BURN_STATUS_INVALID;
     if (ready)
-        status = burn_backward(context, r.roots.items, r.seeds.items, (size_t)r.roots.count,
-                               r.inputs.tuple ? r.inputs.items : NULL, (size_t)r.inputs.count,
-                               (retain ? BURN_BACKWARD_RETAIN : 0) |
-                                   (create ? BURN_BACKWARD_CREATE : 0));
+        status = burn_backward_cut(context, r.roots.items, r.seeds.items, (size_t)r.roots.count,
+                                   r.inputs.tuple ? r.inputs.items : NULL, (size_t)r.inputs.count,
+                                   r.cuts.items, (size_t)r.cuts.count,
+                                   (retain ? BURN_BACKWARD_RETAIN : 0) |
+                                       (create ? BURN_BACKWARD_CREATE : 0));
     end_request(&r);
     if (status != BURN_STATUS_OK)
         return ready ? core_raise(status) : NULL;
@@ -130,29 +142,30 @@ static PyObject *backward(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-/* grad(outputs, inputs, seeds=None, retain_graph=False, create_graph=False, allow_unused=False) */
+/* grad(outputs, inputs, seeds=None, retain_graph=False, create_graph=False, allow_unused=False,
+ *      cuts=None) */
 static PyObject *grad(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     (void)module;
     static char *names[] = {"outputs",      "inputs",       "seeds", "retain_graph",
-                            "create_graph", "allow_unused", NULL};
-    PyObject *roots = NULL, *seeds = NULL, *inputs = NULL, *result = NULL;
+                            "create_graph", "allow_unused", "cuts",  NULL};
+    PyObject *roots = NULL, *seeds = NULL, *inputs = NULL, *cuts = NULL, *result = NULL;
     int retain = 0, create = 0, unused = 0;
     request r = {.flags = 0};
     burn_context *context = core_context();
-    if (!context || !PyArg_ParseTupleAndKeywords(args, kwargs, "OO|Oppp", names, &roots, &inputs,
-                                                 &seeds, &retain, &create, &unused))
+    if (!context || !PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OpppO", names, &roots,
+                                                 &inputs, &seeds, &retain, &create, &unused, &cuts))
         return NULL;
-    if (begin_request(roots, seeds, inputs, &r) == 0) {
+    if (begin_request(roots, seeds, inputs, cuts, &r) == 0) {
         burn_tensor **grads = PyMem_Calloc((size_t)r.inputs.count + 1, sizeof *grads);
         burn_status status = BURN_STATUS_NO_MEMORY;
         if (grads)
-            status = burn_gradients(context, r.roots.items, r.seeds.items, (size_t)r.roots.count,
-                                    r.inputs.items, (size_t)r.inputs.count,
-                                    (retain ? BURN_BACKWARD_RETAIN : 0) |
-                                        (create ? BURN_BACKWARD_CREATE : 0) |
-                                        (unused ? BURN_BACKWARD_UNUSED : 0),
-                                    grads);
+            status = burn_gradients_cut(
+                context, r.roots.items, r.seeds.items, (size_t)r.roots.count, r.inputs.items,
+                (size_t)r.inputs.count, r.cuts.items, (size_t)r.cuts.count,
+                (retain ? BURN_BACKWARD_RETAIN : 0) | (create ? BURN_BACKWARD_CREATE : 0) |
+                    (unused ? BURN_BACKWARD_UNUSED : 0),
+                grads);
         if (!grads)
             PyErr_NoMemory();
         else if (status != BURN_STATUS_OK)

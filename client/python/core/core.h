@@ -106,7 +106,17 @@ extern PyMethodDef core_value_methods[];
 double core_half_to_double(uint16_t bits, bool bfloat);
 extern PyMethodDef core_rebuild_methods[];
 /* ---- autograd.c ---- */
+typedef struct core_list {
+    burn_tensor **items; /* PyMem; borrowed tensors, NULL for None */
+    Py_ssize_t count;
+    PyObject *tuple; /* keeps them */
+} core_list;
+/* Of a sequence of tensors, or one. To be ended also after a failure. */
+int core_begin_list(PyObject *object, core_list *list);
+void core_end_list(core_list *list);
 int core_add_program_type(PyObject *module);
 extern PyMethodDef core_autograd_methods[];
 extern PyMethodDef core_tensor_grad_methods[];
 extern PyGetSetDef core_tensor_attributes[];
+/* ---- attach.c ---- */
+extern PyMethodDef core_attach_methods[];

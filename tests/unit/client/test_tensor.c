@@ -272,7 +272,7 @@ START_TEST(backward_asks_for_the_leaves)
     ck_assert_ptr_null(bd_tensor_set_requires_grad(unused, true));
     burn_tensor *y = op(BURN_OP_MUL, x, w), *loss = op(BURN_OP_SUM, y, NULL);
     ck_assert(bd_tensor_requires_grad(loss) && !bd_tensor_is_leaf(loss) && bd_tensor_is_leaf(w));
-    ck_assert_ptr_null(bd_session_backward(session, &loss, NULL, 1, NULL, 0, 0));
+    ck_assert_ptr_null(bd_session_backward(session, &loss, NULL, 1, NULL, 0, NULL, 0, 0));
     const burn_op_record *grad = loopback_last(&loop, "grad");
     ck_assert_uint_eq(grad->input_count, 3);
     ck_assert_uint_eq(grad->inputs[0].id, id_of(loss));
@@ -281,7 +281,7 @@ START_TEST(backward_asks_for_the_leaves)
     ck_assert_uint_eq(id_of(bd_tensor_grad(w)), grad->first_output);
     ck_assert_ptr_null(bd_tensor_grad(unused));
     ck_assert_ptr_null(bd_tensor_grad(x));
-    expect(bd_session_backward(session, &loss, NULL, 1, NULL, 0, 0),
+    expect(bd_session_backward(session, &loss, NULL, 1, NULL, 0, NULL, 0, 0),
            "backward through the graph a second time");
     release(x, w, unused);
     release(y, loss, NULL);
@@ -294,7 +294,7 @@ START_TEST(gradients_accumulate)
     ck_assert_ptr_null(bd_tensor_set_requires_grad(w, true));
     for (int i = 0; i < 2; i++) {
         burn_tensor *loss = op(BURN_OP_SUM, w, NULL);
-        ck_assert_ptr_null(bd_session_backward(session, &loss, NULL, 1, NULL, 0, 0));
+        ck_assert_ptr_null(bd_session_backward(session, &loss, NULL, 1, NULL, 0, NULL, 0, 0));
         release(loss, NULL, NULL);
     }
     const burn_op_record *add = loopback_last(&loop, "add");

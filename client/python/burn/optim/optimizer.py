@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
+import warnings
 import weakref
+from collections import OrderedDict, defaultdict
 from typing import Any, Callable, Iterable, Iterator
 
 from .. import _core
@@ -30,7 +34,7 @@ _traces = _marks = 0
 
 
 def mark() -> None:
-    """Ends a step: what was recorded so far runs. In a program being traced it is counted, and each call ends a step."""
+    """Ends a step: what was recorded so far runs. In a program being traced it is counted: each call ends a step."""
     global _marks
     _marks += 1
     if not _traces:
@@ -67,21 +71,70 @@ def _complete_states() -> None:
                     if parameter.requires_grad:
                         state = optimizer._state_of(parameter, group)
                         optimizer.complete_state(parameter, state, group)
-                        if isinstance(state.get("step"), int):
-                            state["step"] = _core.tensor(state["step"])
+                        for name, value in state.items():
+                            if isinstance(value, HostNumber):
+                                state[name] = _core.tensor(value.value)
+
+
+def _marked(step: Callable) -> Callable:
+    """A step of a subclass's own, which ends the step for the daemon too and runs the hooks."""
+    @functools.wraps(step)
+    def wrapped(self: "Optimizer", *args: Any, **kwargs: Any) -> Any:
+        for hook in tuple(self._step_pre_hooks.values()):
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                args, kwargs = changed
+        result = step(self, *args, **kwargs)
+        self._opt_called = True
+        mark()
+        for hook in tuple(self._step_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+    return wrapped
+
+
+class _Handle:
+    """What registering a hook gives; remove() takes it away, and so does leaving a `with` block."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, hooks: dict, hook: Callable) -> None:
+        self._hooks, self.id = hooks, next(self._numbers)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> "_Handle":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.remove()
 
 
 class Optimizer:
-    """Base class. A subclass gives defaults, init_state(parameter, group), the state of a parameter before its
-    first update, and update(parameter, gradient, state, group), which assigns to the state's tensors."""
+    """Base class. A subclass gives defaults and either a step() of its own, or init_state(parameter, group), the
+    state of a parameter before its first update, and update(parameter, gradient, state, group), which assigns to the
+    state's tensors."""
+
+    host_numbers: tuple = ("step",)  # numbers among the state: no tensors, but for programs
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _marked(cls.__dict__["step"])
 
     def __init__(self, params: Iterable[Any], defaults: dict) -> None:
         if isinstance(params, Tensor):
-            raise TypeError("params is an iterable of tensors or dicts, got a single Tensor; use [tensor]")
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            "a single Tensor; use [tensor]")
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
-        self.defaults, self.state, self.param_groups = defaults, {}, []
+        self.defaults, self.state, self.param_groups = defaults, defaultdict(dict), []
+        self._opt_called = False  # schedulers warn if they come first
+        self._step_pre_hooks: dict = OrderedDict()
+        self._step_post_hooks: dict = OrderedDict()
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -90,25 +143,44 @@ class Optimizer:
 
     def add_param_group(self, param_group: dict) -> None:
         if not isinstance(param_group, dict):
-            raise TypeError(f"a parameter group is a dict, got {type(param_group).__name__}")
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of "
+                            "tensors in sets will change between runs. Please use a list instead.")
         params = [params] if isinstance(params, Tensor) else list(params)
-        params = [p[1] if isinstance(p, tuple) else p for p in params]
-        known = {id(p) for group in self.param_groups for p in group["params"]}
-        for parameter in params:
-            if not isinstance(parameter, Tensor):
-                raise TypeError(f"optimizers take Tensors, got {type(parameter).__name__}")
-            if not parameter.is_leaf:
-                raise ValueError("can't optimize a non-leaf Tensor")
-            if id(parameter) in known:
-                raise ValueError("some parameters appear in more than one parameter group")
-            known.add(id(parameter))
-        group = {"params": params, **{k: v for k, v in param_group.items() if k != "params"}}
+        named = [p for p in params if isinstance(p, tuple)]
+        group = {"params": [p[1] if isinstance(p, tuple) else p for p in params],
+                 **{k: v for k, v in param_group.items() if k != "params"}}
+        if named:
+            group["param_names"] = [p[0] for p in named]
+        self._check_parameters(group["params"])
         for name, value in self.defaults.items():
             if value is required and name not in group:
-                raise ValueError(f"the parameter group lacks the required option {name!r}")
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             group.setdefault(name, value)
         self.param_groups.append(group)
+
+    def _check_parameters(self, params: list) -> None:
+        for parameter in params:
+            if not isinstance(parameter, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter)}")
+            if not (parameter.is_leaf or parameter.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if known & {id(p) for p in params}:
+            raise ValueError("some parameters appear in more than one parameter group")
+        if len({id(p) for p in params}) != len(params):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+                          "an error", stacklevel=4)
+
+    def register_step_pre_hook(self, hook: Callable) -> _Handle:
+        """hook(optimizer, args, kwargs) runs before each step and may give new (args, kwargs)."""
+        return _Handle(self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable) -> _Handle:
+        """hook(optimizer, args, kwargs) runs after each step."""
+        return _Handle(self._step_post_hooks, hook)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for group in self.param_groups:
@@ -116,7 +188,9 @@ class Optimizer:
                 if parameter.grad is not None:
                     parameter.grad = None if set_to_none else parameter.grad.detach() * 0
 
+    @_marked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Updates all parameters that have a gradient; with a closure, which computes them, gives its result."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -127,13 +201,15 @@ class Optimizer:
                     gradient = parameter.grad
                     if gradient is not None:
                         self.update(parameter, gradient, self._state_of(parameter, group), group)
-        mark()
         return loss
 
     def _state_of(self, parameter: Tensor, group: dict) -> dict:
-        state = self.state.get(parameter)
-        if state is None:
-            state = self.state[parameter] = self.init_state(parameter, group)
+        state = self.state[parameter]
+        if not state:
+            state.update(self.init_state(parameter, group))
+            for name in self.host_numbers:
+                if name in state:
+                    state[name] = HostNumber(state[name])
         return state
 
     def init_state(self, parameter: Tensor, group: dict) -> dict:
@@ -148,29 +224,40 @@ class Optimizer:
     # ---- state ----
 
     def state_dict(self) -> dict:
+        """The state by number of the parameter, and the groups with numbers in place of parameters. Its tensors are
+        the optimizer's own."""
         numbers, groups = {}, []
         for group in self.param_groups:
             for parameter in group["params"]:
                 numbers.setdefault(id(parameter), len(numbers))
             groups.append({**{k: v for k, v in group.items() if k != "params"},
                            "params": [numbers[id(p)] for p in group["params"]]})
-        return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers},
-                "param_groups": groups}
+        state = {numbers[id(p)]: {k: _shown(v) for k, v in state.items()}
+                 for p, state in self.state.items() if id(p) in numbers}
+        return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict) -> None:
+        """Takes the groups' options and the state, whose tensors are shared (copy.deepcopy the dict to have them
+        apart); float state gets the parameters' dtypes."""
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
-            raise ValueError(f"loaded state dict has {len(groups)} parameter groups, the optimizer "
-                             f"{len(self.param_groups)}")
+            raise ValueError("loaded state dict has a different number of parameter groups: "
+                             f"{len(groups)}, the optimizer has {len(self.param_groups)}")
         by_number = {}
         for own, loaded in zip(self.param_groups, groups):
             if len(own["params"]) != len(loaded["params"]):
-                raise ValueError(f"a loaded group has {len(loaded['params'])} parameters, the optimizer's "
+                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of "
+                                 f"optimizer's group: {len(loaded['params'])} parameters, the optimizer's has "
                                  f"{len(own['params'])}")
             by_number.update(zip(loaded["params"], own["params"]))
+        for own, loaded in zip(self.param_groups, groups):
             own.update({k: v for k, v in loaded.items() if k != "params"})
-        self.state = {by_number[int(number)]: {k: v.clone() if isinstance(v, Tensor) else v for k, v in state.items()}
-                      for number, state in state_dict["state"].items()}
+        self.state = defaultdict(dict)
+        for number, state in state_dict["state"].items():
+            parameter = by_number.get(int(number))
+            if parameter is not None:
+                self.state[parameter] = {k: _number_taken(k, v) if k in self.host_numbers else _taken(v, parameter)
+                                         for k, v in state.items()}
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -180,10 +267,99 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
+@functools.total_ordering
+class HostNumber:
+    """A number of the state, such as how many updates a parameter had. Optimizers that share state share it."""
+
+    def __init__(self, value: int | float = 0) -> None:
+        self.value = value
+
+    def item(self) -> float:
+        return float(self.value)
+
+    __float__ = item
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __eq__(self, other: Any) -> bool:
+        return self.value == (other.value if isinstance(other, HostNumber) else other)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < (other.value if isinstance(other, HostNumber) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return f"tensor({round(float(self.value), 4)})"
+
+
+def advance(state: dict, name: str, change: Callable[[Any], Any]) -> Any:
+    """Replaces a number of the state by change(number); gives it as a number, or as a tensor in programs."""
+    kept = state[name]
+    if isinstance(kept, HostNumber):
+        kept.value = change(kept.value)
+        return kept.value
+    return assign(kept, change(kept))
+
+
 def count_step(state: dict) -> Any:
-    """Counts one more step; the number (an int, or a tensor in programs) is what update rules take."""
-    if isinstance(state["step"], Tensor):
-        assign(state["step"], state["step"] + 1)
-    else:
-        state["step"] += 1
-    return state["step"]
+    """Counts one more step; the number is what update rules take."""
+    return advance(state, "step", lambda step: step + 1)
+
+
+def _shown(value: Any) -> Any:
+    """Numbers are tensors for others, as PyTorch's are; one remembers the number that it shows."""
+    if not isinstance(value, HostNumber):
+        return value
+    shown = _core.tensor(float(value))
+    shown._number = value
+    return shown
+
+
+def _number_taken(name: str, value: Any) -> HostNumber:
+    known = value if isinstance(value, HostNumber) else getattr(value, "_number", None)
+    if known is not None:
+        return known
+    value = value.item() if isinstance(value, Tensor) else value
+    return HostNumber(int(value) if name == "step" else value)
+
+
+def _taken(value: Any, parameter: Tensor) -> Any:
+    """State of another optimizer, shared as PyTorch does where the dtype fits."""
+    if isinstance(value, Tensor):
+        return value.to(parameter.dtype) if value.dtype.is_floating_point else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(_taken(item, parameter) for item in value)
+    return value
+
+
+def check_betas(betas: tuple[float, float]) -> None:
+    for index in (0, 1):
+        check(0 <= betas[index] < 1, f"beta parameter at index {index}", betas[index])
+
+
+def decay_of(group: dict) -> Any:
+    """The weight decay for an update rule: None leaves its term out."""
+    decay = group["weight_decay"]
+    return decay if isinstance(decay, Tensor) or decay != 0 else None
+
+
+def assign_all(targets: Iterable[Tensor], values: Iterable[Tensor]) -> None:
+    for target, value in zip(targets, values):
+        assign(target, value)
+
+
+def capturable(defaults: dict, foreach: Any = None, capturable: bool | None = False, differentiable: bool = False,
+               fused: Any = False) -> dict:
+    """Adds options that choose among PyTorch's implementations: they are kept, all updates are one launch anyway."""
+    if differentiable:
+        raise RuntimeError("differentiable=True is not offered: write the update with autograd.grad(create_graph=True)")
+    defaults["foreach"] = foreach
+    if capturable is not None:
+        defaults["capturable"] = capturable
+    defaults["differentiable"] = differentiable
+    if fused is not False:
+        defaults["fused"] = fused
+    return defaults

@@ -196,6 +196,17 @@ burn_status burn_set_hooked(burn_tensor *tensor, int flag)
     return BURN_STATUS_OK;
 }
 
+burn_status burn_snapshot(burn_tensor *tensor, burn_tensor **out_tensor)
+{
+    burn_context *context = bd_context_of(tensor);
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    error = bd_tensor_snapshot(tensor, out_tensor);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
 burn_status burn_end_history(burn_tensor *tensor)
 {
     burn_context *context = bd_context_of(tensor);

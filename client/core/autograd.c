@@ -473,6 +473,15 @@ void bd_tensor_set_hooked(burn_tensor *tensor, bool flag)
     tensor->session->attachment_count += flag ? 1 : UINT64_MAX;
 }
 
+bd_error *bd_tensor_snapshot(burn_tensor *tensor, burn_tensor **out_tensor)
+{
+    bd_value *value = NULL;
+    BD_TRY(bd_tensor_value(tensor, &value));
+    bd_value_hold(value);
+    *out_tensor = bd_tensor_create(tensor->session, value);
+    return NULL;
+}
+
 bd_error *bd_tensor_end_history(burn_tensor *tensor)
 {
     bd_value *value = NULL;

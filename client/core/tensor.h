@@ -123,6 +123,8 @@ bd_error *bd_tensor_attach(burn_tensor *tensor, void *object,
 bd_error *bd_tensor_attached(burn_tensor *tensor, void **out_object) BD_MUST_USE;
 /* A leaf, whose values come and go, is found by a flag of its own. */
 void bd_tensor_set_hooked(burn_tensor *tensor, bool flag);
+/* A handle on what the tensor shows now, which later assignments do not change. */
+bd_error *bd_tensor_snapshot(burn_tensor *tensor, burn_tensor **out_tensor) BD_MUST_USE;
 /* An untracked value becomes one that requires a gradient and has no history here: its rule is the
  * client's. */
 bd_error *bd_tensor_end_history(burn_tensor *tensor) BD_MUST_USE;

@@ -314,6 +314,8 @@ BURN_API burn_status burn_attach(burn_tensor *tensor, void *object, void (*relea
 BURN_API burn_status burn_attached(burn_tensor *tensor, void **out_object); /* or NULL */
 /* A leaf that burn_reached tells of; its object is NULL. */
 BURN_API burn_status burn_set_hooked(burn_tensor *tensor, int flag);
+/* A handle on what the tensor shows now: later assignments to the tensor do not change it. */
+BURN_API burn_status burn_snapshot(burn_tensor *tensor, burn_tensor **out_tensor);
 /* The tensor was made without a history; it requires a gradient from now on, and its rule is the
  * caller's. */
 BURN_API burn_status burn_end_history(burn_tensor *tensor);

@@ -34,7 +34,7 @@ Error = _core.Error
 DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
 __version__ = "0.1.0"
 
-from . import autograd, cuda, nn, optim  # noqa: E402,F401
+from . import autograd, cuda, func, nn, optim, utils  # noqa: E402,F401
 from .nn import functional as _functional  # noqa: E402
 
 dropout = _functional.dropout

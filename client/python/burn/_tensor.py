@@ -68,6 +68,17 @@ class Tensor(_core.Tensor):
         """Bytes of one element."""
         return self.itemsize
 
+    def register_hook(self, hook: Callable) -> Any:
+        """hook(gradient) runs whenever this tensor's gradient is computed; a tensor that it returns takes its place.
+        The handle's remove() takes it away. RuntimeError if the tensor requires no gradient."""
+        from ._hooks import register_hook
+        return register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable) -> Any:
+        """hook(tensor) runs whenever backward has added to the .grad of this leaf."""
+        from ._hooks import register_post_accumulate_grad_hook
+        return register_post_accumulate_grad_hook(self, hook)
+
     def backward(self, gradient: "Tensor | None" = None, retain_graph: bool | None = None,
                  create_graph: bool = False, inputs: Any = None) -> None:
         """Adds the gradients of this tensor to the .grad of the leaves that it was made from."""

@@ -88,6 +88,16 @@ static PyObject *end_history(PyObject *module, PyObject *tensor)
     Py_RETURN_NONE;
 }
 
+static PyObject *snapshot(PyObject *module, PyObject *tensor)
+{
+    (void)module;
+    burn_tensor *made = NULL;
+    if (!core_check_tensor(tensor, "tensor"))
+        return NULL;
+    burn_status status = burn_snapshot(tensor_of(tensor), &made);
+    return status == BURN_STATUS_OK ? core_wrap(made) : core_raise(status);
+}
+
 static PyObject *attachments(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -142,6 +152,7 @@ PyMethodDef core_attach_methods[] = {
     {"attached", attached, METH_O, "The object, or None."},
     {"set_hooked", set_hooked, METH_VARARGS, "Whether reached() tells of a leaf."},
     {"end_history", end_history, METH_O, "The tensor requires a gradient; its rule is in Python."},
+    {"snapshot", snapshot, METH_O, "Another tensor of the same value; assignments do not reach it."},
     {"attachments", attachments, METH_NOARGS, "How many attachments and hooked leaves there are."},
     {"reached", reached, METH_O, "What is attached to tensors that the roots depend on."},
     {NULL, NULL, 0, NULL},

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data loading and checkpoints of activations."""
+from . import checkpoint  # noqa: F401

@@ -77,7 +77,7 @@ static int obey(const bd_options *options, bd_config *config)
     if (!error)
         error = check_addresses(config);
     if (error)
-        return complain(error, options->command == BD_COMMAND_CHECK_CONFIG ? EXIT_FAILED : EXIT_CONFIG);
+        return complain(error, EXIT_CONFIG);
     if (options->embedded_fd >= 0 && config->source.log_level == BD_CONFIG_FROM_DEFAULT)
         error = bd_config_set(config, "log_level", "warn", BD_CONFIG_FROM_DEFAULT); /* the terminal is the client's */
     if (error)

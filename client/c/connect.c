@@ -143,6 +143,8 @@ static bd_error *connect_url(burn_context *context, const char *url, int timeout
     take_query(context, url);
     if (strncmp(url, "unix://", 7) == 0) {
         char path[200];
+        if (url[7] != '/')
+            BD_FAIL(INVALID, "%s: the path of a socket is absolute: unix:///folder/name.sock", url);
         snprintf(path, sizeof path, "%.*s", (int)strcspn(url + 7, "?"), url + 7);
         int number = connect_unix(path, timeout_ms, &context->fd);
         return number == 0 ? NULL : failed(url, number);

@@ -148,7 +148,7 @@ def test_exit_codes():
         with open(path, "w") as file:
             file.write("threads = 2\nfusoin = off\n")
         wrong = run("--check-config", path)
-        assert wrong.returncode == 1 and f"{path}:2:" in wrong.stderr and 'did you mean "fusion"' in wrong.stderr
+        assert wrong.returncode == 78 and f"{path}:2:" in wrong.stderr and 'did you mean "fusion"' in wrong.stderr
         assert run("--config", path).returncode == 78
         with open(path, "w") as file:
             file.write(run("--print-config", "--threads=3").stdout)

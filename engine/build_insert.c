@@ -194,7 +194,7 @@ bool bd_op_is_cheap(const burn_op_info *info)
     static const uint8_t rules[] = {
         BURN_SHAPE_RULE_SAME,      BURN_SHAPE_RULE_SHAPE,    BURN_SHAPE_RULE_PAD,
         BURN_SHAPE_RULE_CONCAT,    BURN_SHAPE_RULE_TRIANGLE, BURN_SHAPE_RULE_SLICE_UPDATE,
-        BURN_SHAPE_RULE_SLICE_SET,
+        BURN_SHAPE_RULE_SLICE_SET, BURN_SHAPE_RULE_WINDOW,
     };
     if (info->flags & (BURN_OP_POINTWISE | BURN_OP_VIEW | BURN_OP_RANDOM))
         return true;

@@ -249,6 +249,9 @@ static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
 static bool may_inline(const bd_fuse_walk *fuser, bd_node node, uint32_t use_count, bool as_operand)
 {
     const bd_fuse_weight *own = &fuser->weights[node];
+    bool moves = bd_class_of(bd_graph_at(fuser->graph, node)) == BD_CLASS_PAD;
+    if (as_operand && moves) /* what it shows is stored, or loaded, as behind any view */
+        return true;
     if (!is_map_like(bd_class_of(bd_graph_at(fuser->graph, node))))
         return use_count == 1 && !as_operand;
     if (as_operand)

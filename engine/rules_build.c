@@ -122,6 +122,25 @@ bd_attr_value bd_rule_last(bd_graph *graph, bd_node node, bd_attr_value shape)
     return whole_list(graph, values, shape.count);
 }
 
+bd_attr_value bd_rule_but_channel(bd_graph *graph, bd_node node)
+{
+    int64_t values[BURN_RANK_MAX], rank = bd_rule_rank(graph, node);
+    uint32_t count = 0;
+    for (int64_t dim = 0; dim < rank; dim++)
+        if (dim != 1)
+            values[count++] = dim;
+    return whole_list(graph, values, count);
+}
+
+bd_attr_value bd_rule_dims_from(bd_graph *graph, bd_node node, int64_t first)
+{
+    int64_t values[BURN_RANK_MAX], rank = bd_rule_rank(graph, node);
+    uint32_t count = 0;
+    for (int64_t dim = first; dim < rank; dim++)
+        values[count++] = dim;
+    return whole_list(graph, values, count);
+}
+
 /* ---- nodes ---------------------------------------------------------------------------------------- */
 
 bd_node bd_rule_zeros(bd_graph *graph, bd_node like)
@@ -227,6 +246,28 @@ bd_node bd_rule_swap_last(bd_graph *graph, bd_node node)
         values[axis] = axis + 2 < rank ? axis : axis + 1 == rank ? rank - 2 : rank - 1;
     const bd_attr_value dims = {.values = values, .count = rank};
     return bd_build(graph, BURN_OP_PERMUTE, &node, 1, &dims);
+}
+
+bd_node bd_rule_split_dim(bd_graph *graph, bd_node node, int64_t dim, bd_int outer)
+{
+    bd_ints *ints = bd_graph_ints(graph);
+    if (node == BD_NODE_NONE)
+        return BD_NODE_NONE;
+    bd_int size = bd_rule_size(graph, node, dim), rest = size;
+    if (bd_int_find(ints, outer) != BD_INT_1) {
+        rest = bd_int_div(ints, size, outer);
+        bd_int_unite(ints, size, bd_int_mul(ints, outer, rest));
+    }
+    int64_t parts[] = {outer, rest}, rank = bd_rule_rank(graph, node);
+    bd_attr_value shape = bd_rule_join(graph, bd_rule_dims(graph, node, 0, dim),
+                                       (bd_attr_value){.values = parts, .count = 2});
+    return bd_rule_reshape(graph, node,
+                           bd_rule_join(graph, shape, bd_rule_dims(graph, node, dim + 1, rank)));
+}
+
+bd_node bd_rule_split_channels(bd_graph *graph, bd_node node, bd_int groups)
+{
+    return bd_rule_split_dim(graph, node, 1, groups);
 }
 
 /* ---- local ---------------------------------------------------------------------------------------- */

@@ -32,6 +32,14 @@ bd_attr_value bd_rule_sizes_add(bd_graph *graph, bd_attr_value a, bd_attr_value 
 bd_attr_value bd_rule_ones_like(bd_graph *graph, bd_attr_value list);
 bd_attr_value bd_rule_inverse(bd_graph *graph, bd_attr_value dims);
 bd_attr_value bd_rule_last(bd_graph *graph, bd_node node, bd_attr_value shape);
+/* Numbers of dims: all but the channels (dim 1); those from one on. */
+bd_attr_value bd_rule_but_channel(bd_graph *graph, bd_node node);
+bd_attr_value bd_rule_dims_from(bd_graph *graph, bd_node node, int64_t first);
+/* Padding behind each place dim with which a convolution gives so many places; empty without `low`.
+ * It is negative where windows do not reach the end. */
+bd_attr_value bd_rule_conv_high(bd_graph *graph, bd_attr_value extents, bd_attr_value kernel,
+                                bd_attr_value counts, bd_attr_value strides, bd_attr_value low,
+                                bd_attr_value dilations);
 
 bd_node bd_rule_zeros(bd_graph *graph, bd_node like);
 bd_node bd_rule_reshape(bd_graph *graph, bd_node node, bd_attr_value shape);
@@ -50,3 +58,6 @@ bd_node bd_rule_unsqueeze(bd_graph *graph, bd_node node, int64_t dim);
 /* A vector laid along a dim of `like`, to be broadcast. */
 bd_node bd_rule_along(bd_graph *graph, bd_node vector, bd_node like, int64_t dim);
 bd_node bd_rule_swap_last(bd_graph *graph, bd_node node);
+/* A dim becomes two, `outer` and the rest, which it must be divisible by; of the channels, dim 1. */
+bd_node bd_rule_split_dim(bd_graph *graph, bd_node node, int64_t dim, bd_int outer);
+bd_node bd_rule_split_channels(bd_graph *graph, bd_node node, bd_int groups);

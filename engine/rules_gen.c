@@ -3178,6 +3178,317 @@ static uint32_t decompose_causal(const bd_rule_call *call, bd_node *out)
     return 1;
 }
 
+static void gradient_window(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
+        const bd_attr_value a2[] = {call->attrs[0], call->attrs[1], call->attrs[2], call->attrs[3], call->attrs[4]};
+        bd_node n3 = bd_build(graph, BURN_OP_WINDOW_ADD, (bd_node[]){n1, call->gradient}, 2, a2);
+        out[0] = bd_rule_gradient(graph, n3, call->inputs[0]);
+    }
+}
+
+static void gradient_window_add(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        out[0] = bd_rule_gradient(graph, call->gradient, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        const bd_attr_value a1[] = {call->attrs[0], call->attrs[1], call->attrs[2], call->attrs[3], call->attrs[4]};
+        bd_node n2 = bd_build(graph, BURN_OP_WINDOW, (bd_node[]){call->gradient}, 1, a1);
+        out[1] = bd_rule_gradient(graph, n2, call->inputs[1]);
+    }
+}
+
+static void gradient_conv(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[0], 2, bd_rule_rank(graph, call->inputs[0])), call->attrs[0], call->attrs[1], call->attrs[3], {.value = (bd_int)call->attrs[4].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_CONV_INPUT, (bd_node[]){call->gradient, call->inputs[1]}, 2, a1);
+        out[0] = bd_rule_gradient(graph, n2, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[1], 2, bd_rule_rank(graph, call->inputs[1])), call->attrs[0], call->attrs[1], call->attrs[3], {.value = (bd_int)call->attrs[4].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_CONV_WEIGHT, (bd_node[]){call->inputs[0], call->gradient}, 2, a1);
+        out[1] = bd_rule_gradient(graph, n2, call->inputs[1]);
+    }
+    out[2] = BD_NODE_NONE;
+    if (call->wanted[2]) {
+        const bd_attr_value a1[] = {bd_rule_but_channel(graph, call->gradient), {.value = 0}, {.value = 0}};
+        bd_node n2 = bd_build(graph, BURN_OP_SUM, (bd_node[]){call->gradient}, 1, a1);
+        out[2] = bd_rule_gradient(graph, n2, call->inputs[2]);
+    }
+}
+
+static void gradient_conv_input(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        const bd_attr_value a1[] = {call->attrs[1], call->attrs[2], bd_rule_conv_high(graph, bd_rule_dims(graph, call->gradient, 2, bd_rule_rank(graph, call->gradient)), bd_rule_dims(graph, call->inputs[1], 2, bd_rule_rank(graph, call->inputs[1])), bd_rule_dims(graph, call->inputs[0], 2, bd_rule_rank(graph, call->inputs[0])), call->attrs[1], call->attrs[2], call->attrs[3]), call->attrs[3], {.value = (bd_int)call->attrs[4].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_CONV, (bd_node[]){call->gradient, call->inputs[1], BD_NODE_NONE}, 3, a1);
+        out[0] = bd_rule_gradient(graph, n2, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[1], 2, bd_rule_rank(graph, call->inputs[1])), call->attrs[1], call->attrs[2], call->attrs[3], {.value = (bd_int)call->attrs[4].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_CONV_WEIGHT, (bd_node[]){call->gradient, call->inputs[0]}, 2, a1);
+        out[1] = bd_rule_gradient(graph, n2, call->inputs[1]);
+    }
+}
+
+static void gradient_conv_weight(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        const bd_attr_value a1[] = {bd_rule_dims(graph, call->inputs[0], 2, bd_rule_rank(graph, call->inputs[0])), call->attrs[1], call->attrs[2], call->attrs[3], {.value = (bd_int)call->attrs[4].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_CONV_INPUT, (bd_node[]){call->inputs[1], call->gradient}, 2, a1);
+        out[0] = bd_rule_gradient(graph, n2, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        const bd_attr_value a1[] = {call->attrs[1], call->attrs[2], bd_rule_conv_high(graph, bd_rule_dims(graph, call->inputs[0], 2, bd_rule_rank(graph, call->inputs[0])), bd_rule_dims(graph, call->gradient, 2, bd_rule_rank(graph, call->gradient)), bd_rule_dims(graph, call->inputs[1], 2, bd_rule_rank(graph, call->inputs[1])), call->attrs[1], call->attrs[2], call->attrs[3]), call->attrs[3], {.value = (bd_int)call->attrs[4].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_CONV, (bd_node[]){call->inputs[0], call->gradient, BD_NODE_NONE}, 3, a1);
+        out[1] = bd_rule_gradient(graph, n2, call->inputs[1]);
+    }
+}
+
+static void gradient_batch_norm(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        const bd_attr_value a1[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+        bd_node n2 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){call->inputs[0]}, 1, a1);
+        bd_node n3 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n2}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n3}, 2, NULL);
+        const bd_attr_value a5[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+        bd_node n6 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n4}, 1, a5);
+        bd_node n7 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n8 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n6, n7}, 2, NULL);
+        bd_node n9 = bd_build(graph, BURN_OP_RSQRT, (bd_node[]){n8}, 1, NULL);
+        bd_node n10 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n9}, 2, NULL);
+        bd_node n13;
+        if (call->inputs[1] != BD_NODE_NONE) {
+            bd_node n11 = bd_rule_along(graph, call->inputs[1], call->gradient, 1);
+            bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n11}, 2, NULL);
+            n13 = n12;
+        } else {
+            n13 = call->gradient;
+        }
+        const bd_attr_value a14[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+        bd_node n15 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n13}, 1, a14);
+        bd_node n16 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n13, n15}, 2, NULL);
+        bd_node n17 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n13, n10}, 2, NULL);
+        const bd_attr_value a18[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+        bd_node n19 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n17}, 1, a18);
+        bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n10, n19}, 2, NULL);
+        bd_node n21 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n16, n20}, 2, NULL);
+        bd_node n22 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, n21}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n22, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        const bd_attr_value a1[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+        bd_node n2 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){call->inputs[0]}, 1, a1);
+        bd_node n3 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n2}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n3}, 2, NULL);
+        const bd_attr_value a5[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+        bd_node n6 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n4}, 1, a5);
+        bd_node n7 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n8 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n6, n7}, 2, NULL);
+        bd_node n9 = bd_build(graph, BURN_OP_RSQRT, (bd_node[]){n8}, 1, NULL);
+        bd_node n10 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n9}, 2, NULL);
+        bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n10}, 2, NULL);
+        const bd_attr_value a12[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 0}, {.value = 0}};
+        bd_node n13 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n11}, 1, a12);
+        out[1] = bd_rule_gradient(graph, n13, call->inputs[1]);
+    }
+    out[2] = BD_NODE_NONE;
+    if (call->wanted[2]) {
+        const bd_attr_value a1[] = {bd_rule_but_channel(graph, call->gradient), {.value = 0}, {.value = 0}};
+        bd_node n2 = bd_build(graph, BURN_OP_SUM, (bd_node[]){call->gradient}, 1, a1);
+        out[2] = bd_rule_gradient(graph, n2, call->inputs[2]);
+    }
+    out[3] = BD_NODE_NONE;
+}
+
+static uint32_t decompose_batch_norm(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    const bd_attr_value a1[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+    bd_node n2 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){call->inputs[0]}, 1, a1);
+    bd_node n3 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n2}, 2, NULL);
+    bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n3}, 2, NULL);
+    const bd_attr_value a5[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 1}, {.value = 0}};
+    bd_node n6 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n4}, 1, a5);
+    bd_node n7 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n8 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n6, n7}, 2, NULL);
+    bd_node n9 = bd_build(graph, BURN_OP_RSQRT, (bd_node[]){n8}, 1, NULL);
+    bd_node n10 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n9}, 2, NULL);
+    bd_node n13;
+    if (call->inputs[1] != BD_NODE_NONE) {
+        bd_node n11 = bd_rule_along(graph, call->inputs[1], n10, 1);
+        bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n10, n11}, 2, NULL);
+        n13 = n12;
+    } else {
+        n13 = n10;
+    }
+    bd_node n16;
+    if (call->inputs[2] != BD_NODE_NONE) {
+        bd_node n14 = bd_rule_along(graph, call->inputs[2], n13, 1);
+        bd_node n15 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n13, n14}, 2, NULL);
+        n16 = n15;
+    } else {
+        n16 = n13;
+    }
+    out[0] = n16;
+    return 1;
+}
+
+static uint32_t decompose_batch_norm_fixed(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n2 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[2], n1}, 2, NULL);
+    bd_node n3 = bd_build(graph, BURN_OP_RSQRT, (bd_node[]){n2}, 1, NULL);
+    bd_node n5;
+    if (call->inputs[3] != BD_NODE_NONE) {
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, call->inputs[3]}, 2, NULL);
+        n5 = n4;
+    } else {
+        n5 = n3;
+    }
+    bd_node n6 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[1], n5}, 2, NULL);
+    bd_node n7 = bd_rule_along(graph, n5, call->inputs[0], 1);
+    bd_node n8 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], n7}, 2, NULL);
+    bd_node n14;
+    if (call->inputs[4] != BD_NODE_NONE) {
+        bd_node n9 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[4], n6}, 2, NULL);
+        bd_node n10 = bd_rule_along(graph, n9, call->inputs[0], 1);
+        bd_node n11 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n8, n10}, 2, NULL);
+        n14 = n11;
+    } else {
+        bd_node n12 = bd_rule_along(graph, n6, call->inputs[0], 1);
+        bd_node n13 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n8, n12}, 2, NULL);
+        n14 = n13;
+    }
+    out[0] = n14;
+    return 1;
+}
+
+static void gradient_group_norm(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_rule_split_channels(graph, call->inputs[0], (bd_int)call->attrs[0].value);
+        const bd_attr_value a2[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+        bd_node n3 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n1}, 1, a2);
+        bd_node n4 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n1, n3}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n4}, 2, NULL);
+        const bd_attr_value a6[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+        bd_node n7 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n5}, 1, a6);
+        bd_node n8 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n9 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n7, n8}, 2, NULL);
+        bd_node n10 = bd_build(graph, BURN_OP_RSQRT, (bd_node[]){n9}, 1, NULL);
+        bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n10}, 2, NULL);
+        bd_node n14;
+        if (call->inputs[1] != BD_NODE_NONE) {
+            bd_node n12 = bd_rule_along(graph, call->inputs[1], call->gradient, 1);
+            bd_node n13 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n12}, 2, NULL);
+            n14 = n13;
+        } else {
+            n14 = call->gradient;
+        }
+        bd_node n15 = bd_rule_split_channels(graph, n14, (bd_int)call->attrs[0].value);
+        const bd_attr_value a16[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+        bd_node n17 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n15}, 1, a16);
+        bd_node n18 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n15, n17}, 2, NULL);
+        bd_node n19 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n15, n11}, 2, NULL);
+        const bd_attr_value a20[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+        bd_node n21 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n19}, 1, a20);
+        bd_node n22 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n11, n21}, 2, NULL);
+        bd_node n23 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n18, n22}, 2, NULL);
+        bd_node n24 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n10, n23}, 2, NULL);
+        const bd_attr_value a25[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0]))};
+        bd_node n26 = bd_build(graph, BURN_OP_RESHAPE, (bd_node[]){n24}, 1, a25);
+        out[0] = bd_rule_gradient(graph, n26, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        bd_node n1 = bd_rule_split_channels(graph, call->inputs[0], (bd_int)call->attrs[0].value);
+        const bd_attr_value a2[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+        bd_node n3 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n1}, 1, a2);
+        bd_node n4 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n1, n3}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n4}, 2, NULL);
+        const bd_attr_value a6[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+        bd_node n7 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n5}, 1, a6);
+        bd_node n8 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n9 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n7, n8}, 2, NULL);
+        bd_node n10 = bd_build(graph, BURN_OP_RSQRT, (bd_node[]){n9}, 1, NULL);
+        bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n10}, 2, NULL);
+        const bd_attr_value a12[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0]))};
+        bd_node n13 = bd_build(graph, BURN_OP_RESHAPE, (bd_node[]){n11}, 1, a12);
+        bd_node n14 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n13}, 2, NULL);
+        const bd_attr_value a15[] = {bd_rule_but_channel(graph, call->inputs[0]), {.value = 0}, {.value = 0}};
+        bd_node n16 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n14}, 1, a15);
+        out[1] = bd_rule_gradient(graph, n16, call->inputs[1]);
+    }
+    out[2] = BD_NODE_NONE;
+    if (call->wanted[2]) {
+        const bd_attr_value a1[] = {bd_rule_but_channel(graph, call->gradient), {.value = 0}, {.value = 0}};
+        bd_node n2 = bd_build(graph, BURN_OP_SUM, (bd_node[]){call->gradient}, 1, a1);
+        out[2] = bd_rule_gradient(graph, n2, call->inputs[2]);
+    }
+    out[3] = BD_NODE_NONE;
+}
+
+static uint32_t decompose_group_norm(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_rule_split_channels(graph, call->inputs[0], (bd_int)call->attrs[0].value);
+    const bd_attr_value a2[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+    bd_node n3 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n1}, 1, a2);
+    bd_node n4 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n1, n3}, 2, NULL);
+    bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n4}, 2, NULL);
+    const bd_attr_value a6[] = {bd_rule_dims_from(graph, n1, 2), {.value = 1}, {.value = 0}};
+    bd_node n7 = bd_build(graph, BURN_OP_MEAN, (bd_node[]){n5}, 1, a6);
+    bd_node n8 = bd_build_cast(graph, call->inputs[3], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n9 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n7, n8}, 2, NULL);
+    bd_node n10 = bd_build(graph, BURN_OP_RSQRT, (bd_node[]){n9}, 1, NULL);
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n10}, 2, NULL);
+    const bd_attr_value a12[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0]))};
+    bd_node n13 = bd_build(graph, BURN_OP_RESHAPE, (bd_node[]){n11}, 1, a12);
+    bd_node n16;
+    if (call->inputs[1] != BD_NODE_NONE) {
+        bd_node n14 = bd_rule_along(graph, call->inputs[1], n13, 1);
+        bd_node n15 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n13, n14}, 2, NULL);
+        n16 = n15;
+    } else {
+        n16 = n13;
+    }
+    bd_node n19;
+    if (call->inputs[2] != BD_NODE_NONE) {
+        bd_node n17 = bd_rule_along(graph, call->inputs[2], n16, 1);
+        bd_node n18 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n16, n17}, 2, NULL);
+        n19 = n18;
+    } else {
+        n19 = n16;
+    }
+    out[0] = n19;
+    return 1;
+}
+
 static uint32_t decompose_rmsprop_step(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
@@ -3774,6 +4085,15 @@ static const bd_gradient_rule gradient_rules[399] = {
     [BURN_OP_ATTEND] = gradient_attend,
     [BURN_OP_ATTEND_WEIGHTS] = gradient_attend_weights,
     [BURN_OP_CAUSAL] = gradient_causal,
+    [BURN_OP_WINDOW] = gradient_window,
+    [BURN_OP_WINDOW_ADD] = gradient_window_add,
+    [BURN_OP_CONV] = gradient_conv,
+    [BURN_OP_CONV_INPUT] = gradient_conv_input,
+    [BURN_OP_CONV_WEIGHT] = gradient_conv_weight,
+    [BURN_OP_MAX_POOL] = bd_gradient_max_pool,
+    [BURN_OP_AVG_POOL] = bd_gradient_avg_pool,
+    [BURN_OP_BATCH_NORM] = gradient_batch_norm,
+    [BURN_OP_GROUP_NORM] = gradient_group_norm,
 };
 
 static const bd_decompose_rule decompose_rules[399] = {
@@ -3850,6 +4170,15 @@ static const bd_decompose_rule decompose_rules[399] = {
     [BURN_OP_CLIP_COEFFICIENT] = decompose_clip_coefficient,
     [BURN_OP_ATTEND_WEIGHTS] = decompose_attend_weights,
     [BURN_OP_CAUSAL] = decompose_causal,
+    [BURN_OP_CONV] = bd_decompose_conv,
+    [BURN_OP_CONV_INPUT] = bd_decompose_conv_input,
+    [BURN_OP_CONV_WEIGHT] = bd_decompose_conv_weight,
+    [BURN_OP_MAX_POOL] = bd_decompose_max_pool,
+    [BURN_OP_MAX_POOL_INDEX] = bd_decompose_max_pool_index,
+    [BURN_OP_AVG_POOL] = bd_decompose_avg_pool,
+    [BURN_OP_BATCH_NORM] = decompose_batch_norm,
+    [BURN_OP_BATCH_NORM_FIXED] = decompose_batch_norm_fixed,
+    [BURN_OP_GROUP_NORM] = decompose_group_norm,
     [BURN_OP_RMSPROP_STEP] = decompose_rmsprop_step,
     [BURN_OP_RMSPROP_CENTERED_STEP] = decompose_rmsprop_centered_step,
     [BURN_OP_ADAGRAD_STEP] = decompose_adagrad_step,

@@ -244,6 +244,17 @@ int bd_op_kir(burn_op op)
     case BURN_OP_ATTEND:
     case BURN_OP_ATTEND_WEIGHTS:
     case BURN_OP_CAUSAL:
+    case BURN_OP_WINDOW:
+    case BURN_OP_WINDOW_ADD:
+    case BURN_OP_CONV:
+    case BURN_OP_CONV_INPUT:
+    case BURN_OP_CONV_WEIGHT:
+    case BURN_OP_MAX_POOL:
+    case BURN_OP_MAX_POOL_INDEX:
+    case BURN_OP_AVG_POOL:
+    case BURN_OP_BATCH_NORM:
+    case BURN_OP_BATCH_NORM_FIXED:
+    case BURN_OP_GROUP_NORM:
     case BURN_OP_RMSPROP_STEP:
     case BURN_OP_RMSPROP_CENTERED_STEP:
     case BURN_OP_ADAGRAD_STEP:

@@ -151,6 +151,100 @@ static void concat(op_shaping *shaping)
     }
 }
 
+/* ---- windows ---- */
+
+static void window(op_shaping *shaping)
+{
+    const bd_attr_value *windowed = attr(shaping, "dims"), *counts = attr(shaping, "counts"),
+                        *sizes = attr(shaping, "sizes");
+    take_dims(shaping, input(shaping, 0));
+    for (uint32_t i = 0; i < windowed->count; i++) {
+        shaping->dims[windowed->values[i]] = (bd_int)counts->values[i];
+        shaping->dims[shaping->rank++] = (bd_int)sizes->values[i];
+    }
+}
+
+static void window_add(op_shaping *shaping)
+{
+    window(shaping);
+    const bd_graph_node *value = input(shaping, 1);
+    for (uint32_t i = 0; i < value->rank; i++)
+        unite(shaping, shaping->dims[i], value->dims[i]);
+    take_dims(shaping, input(shaping, 0));
+}
+
+/* Windows of a dim of the node, which is padded if there is padding. */
+static bd_int window_count(const op_shaping *shaping, bd_int extent, bd_int size, uint32_t i)
+{
+    bd_ints *ints = shaping->graph->ints;
+    const bd_attr_value *low = attr(shaping, "low"), *high = attr(shaping, "high");
+    bd_int last = bd_int_mul(ints, bd_int_sub(ints, size, BD_INT_1),
+                             (bd_int)attr(shaping, "dilations")->values[i]);
+    if (low->count > 0)
+        extent = bd_int_add(ints, bd_int_add(ints, extent, (bd_int)low->values[i]),
+                            (bd_int)high->values[i]);
+    bd_int room = bd_int_sub(ints, bd_int_sub(ints, extent, last), BD_INT_1);
+    room = bd_int_div(ints, room, (bd_int)attr(shaping, "strides")->values[i]);
+    return bd_int_add(ints, room, BD_INT_1);
+}
+
+static void conv(op_shaping *shaping)
+{
+    const bd_graph_node *x = input(shaping, 0), *weight = input(shaping, 1);
+    bd_ints *ints = shaping->graph->ints;
+    unite(shaping, x->dims[1],
+          bd_int_mul(ints, weight->dims[1], (bd_int)attr(shaping, "groups")->value));
+    take_dims(shaping, x);
+    shaping->dims[1] = weight->dims[0];
+    for (uint32_t i = 0; i + 2 < x->rank; i++)
+        shaping->dims[2 + i] = window_count(shaping, x->dims[2 + i], weight->dims[2 + i], i);
+    if (has_input(shaping, 2))
+        unite(shaping, weight->dims[0], input(shaping, 2)->dims[0]);
+}
+
+static void conv_input(op_shaping *shaping)
+{
+    const bd_graph_node *g = input(shaping, 0), *weight = input(shaping, 1);
+    bd_ints *ints = shaping->graph->ints;
+    unite(shaping, g->dims[1], weight->dims[0]);
+    take_dims(shaping, g);
+    shaping->dims[1] =
+        bd_int_mul(ints, weight->dims[1], (bd_int)attr(shaping, "groups")->value);
+    for (uint32_t i = 0; i + 2 < g->rank; i++)
+        shaping->dims[2 + i] = (bd_int)attr(shaping, "shape")->values[i];
+}
+
+static void conv_weight(op_shaping *shaping)
+{
+    const bd_graph_node *x = input(shaping, 0), *g = input(shaping, 1);
+    bd_ints *ints = shaping->graph->ints;
+    unite(shaping, x->dims[0], g->dims[0]);
+    take_dims(shaping, g);
+    shaping->dims[0] = g->dims[1];
+    shaping->dims[1] = bd_int_div(ints, x->dims[1], (bd_int)attr(shaping, "groups")->value);
+    for (uint32_t i = 0; i + 2 < g->rank; i++)
+        shaping->dims[2 + i] = (bd_int)attr(shaping, "shape")->values[i];
+}
+
+static void channel_norm(op_shaping *shaping)
+{
+    const bd_graph_node *x = input(shaping, 0);
+    take_dims(shaping, x);
+    for (uint32_t i = 1; i < shaping->input_count; i++)
+        if (has_input(shaping, i) && input(shaping, i)->rank == 1)
+            unite(shaping, x->dims[1], input(shaping, i)->dims[0]);
+}
+
+static void pool(op_shaping *shaping)
+{
+    const bd_attr_value *sizes = attr(shaping, "sizes");
+    take_dims(shaping, input(shaping, 0));
+    uint32_t first = (uint32_t)shaping->rank - sizes->count;
+    for (uint32_t i = 0; i < sizes->count; i++)
+        shaping->dims[first + i] =
+            window_count(shaping, shaping->dims[first + i], (bd_int)sizes->values[i], i);
+}
+
 /* ---- reductions, products, indices ---- */
 
 static void reduce(op_shaping *shaping)
@@ -278,6 +372,13 @@ static const shape_function functions[] = {
     [BURN_SHAPE_RULE_GATHER] = gather,
     [BURN_SHAPE_RULE_SCATTER] = scatter,
     [BURN_SHAPE_RULE_CLASS_LOSS] = class_loss,
+    [BURN_SHAPE_RULE_WINDOW] = window,
+    [BURN_SHAPE_RULE_WINDOW_ADD] = window_add,
+    [BURN_SHAPE_RULE_CONV] = conv,
+    [BURN_SHAPE_RULE_CONV_INPUT] = conv_input,
+    [BURN_SHAPE_RULE_CONV_WEIGHT] = conv_weight,
+    [BURN_SHAPE_RULE_CHANNEL_NORM] = channel_norm,
+    [BURN_SHAPE_RULE_POOL] = pool,
 };
 
 int bd_shape_symbolic(bd_graph *graph, const burn_op_info *info, const bd_node *inputs,

@@ -68,6 +68,13 @@ typedef enum burn_shape_rule {
     BURN_SHAPE_RULE_SOFT_LOSS,   /* reduction 0: input 0's without the class dim, else [] */
     BURN_SHAPE_RULE_POINT_LOSS,  /* reduction 0: input 0's, else []; target has the same shape */
     BURN_SHAPE_RULE_LIKE_INPUTS, /* optimizers: param, then the state; all tensors like param */
+    BURN_SHAPE_RULE_WINDOW,      /* attribute dims become counts, sizes come last */
+    BURN_SHAPE_RULE_WINDOW_ADD,  /* input 0; input 1 has the shape of its windows */
+    BURN_SHAPE_RULE_CONV,        /* [batch, weight's output channels, window counts..] */
+    BURN_SHAPE_RULE_CONV_INPUT,  /* [batch, weight's channels times groups, attribute shape..] */
+    BURN_SHAPE_RULE_CONV_WEIGHT, /* [input 1's channels, input 0's by groups, attribute shape..] */
+    BURN_SHAPE_RULE_CHANNEL_NORM,/* input 0, of rank >= 2; per-channel inputs have [channels] */
+    BURN_SHAPE_RULE_POOL,        /* input 0; the last dims become window counts */
 } burn_shape_rule;
 
 /* Dim in -rank … rank - 1 to 0 … rank - 1 (a rank of 0 counts as 1, as in PyTorch). INVALID says

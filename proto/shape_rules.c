@@ -65,6 +65,13 @@ static const bd_shape_rule rules[] = {
     [BURN_SHAPE_RULE_SOFT_LOSS] = rule_soft_loss,
     [BURN_SHAPE_RULE_POINT_LOSS] = rule_point_loss,
     [BURN_SHAPE_RULE_LIKE_INPUTS] = rule_like_inputs,
+    [BURN_SHAPE_RULE_WINDOW] = bd_shape_window,
+    [BURN_SHAPE_RULE_WINDOW_ADD] = bd_shape_window_add,
+    [BURN_SHAPE_RULE_CONV] = bd_shape_conv,
+    [BURN_SHAPE_RULE_CONV_INPUT] = bd_shape_conv_input,
+    [BURN_SHAPE_RULE_CONV_WEIGHT] = bd_shape_conv_weight,
+    [BURN_SHAPE_RULE_CHANNEL_NORM] = bd_shape_channel_norm,
+    [BURN_SHAPE_RULE_POOL] = bd_shape_pool,
 };
 
 static const burn_shape scalar_shape = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shapes of an op's outputs by the named rule of its row; private to proto/. The rules stand in
- * three files by family: shape_rules.c (the table, pointwise, creation, reductions, losses),
- * shape_view.c (views and joins), shape_index.c (products and indices). Thread: any. */
+ * four files by family: shape_rules.c (the table, pointwise, creation, reductions, losses),
+ * shape_view.c (views and joins), shape_index.c (products and indices), shape_window.c (windows,
+ * convolutions, pools). Thread: any. */
 #pragma once
 
 #include "proto/op_rules.h"
@@ -48,6 +49,15 @@ bd_error *bd_shape_concat(const bd_shape_call *call, burn_shape *out);
 bd_error *bd_shape_stack(const bd_shape_call *call, burn_shape *out);
 bd_error *bd_shape_triangle(const bd_shape_call *call, burn_shape *out);
 bd_error *bd_shapes_split(const bd_shape_call *call, burn_tensor_type *outputs);
+
+/* shape_window.c */
+bd_error *bd_shape_window(const bd_shape_call *call, burn_shape *out);
+bd_error *bd_shape_window_add(const bd_shape_call *call, burn_shape *out);
+bd_error *bd_shape_conv(const bd_shape_call *call, burn_shape *out);
+bd_error *bd_shape_conv_input(const bd_shape_call *call, burn_shape *out);
+bd_error *bd_shape_conv_weight(const bd_shape_call *call, burn_shape *out);
+bd_error *bd_shape_channel_norm(const bd_shape_call *call, burn_shape *out);
+bd_error *bd_shape_pool(const bd_shape_call *call, burn_shape *out);
 
 /* shape_index.c */
 bd_error *bd_shape_matmul(const bd_shape_call *call, burn_shape *out);

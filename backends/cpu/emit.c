@@ -40,11 +40,11 @@ static unsigned axes_of_instr(const bd_emit *emit, const bd_kir_instr *instr)
     if (instr->code == BD_KIR_INDEX)
         axes |= 1u << instr->index;
     if (instr->code == BD_KIR_GUARD)
-        axes |= axes_of_strides(program, program->guards[instr->index].strides);
+        axes |= bd_kir_guard_axes(program, instr->index);
     if (bd_part_has_access(instr->code)) {
         axes |= axes_of_strides(program, program->accesses[instr->index].strides);
         if (instr->guard >= 0)
-            axes |= axes_of_strides(program, program->guards[instr->guard].strides);
+            axes |= bd_kir_guard_axes(program, instr->guard);
     }
     for (int i = 0; i < 3; i++)
         if (instr->operands[i])
@@ -115,11 +115,11 @@ static bool instr_varies(const bd_emit *emit, const bd_kir_instr *instr)
     if (instr->code == BD_KIR_INDEX)
         return instr->index == axis;
     if (instr->code == BD_KIR_GUARD)
-        return !bd_kir_int_is(program->guards[instr->index].strides[axis], 0);
+        return bd_kir_guard_axes(program, instr->index) >> axis & 1;
     if (bd_part_has_access(instr->code)) {
         if (!bd_kir_int_is(program->accesses[instr->index].strides[axis], 0))
             return true;
-        if (instr->guard >= 0 && !bd_kir_int_is(program->guards[instr->guard].strides[axis], 0))
+        if (instr->guard >= 0 && (bd_kir_guard_axes(program, instr->guard) >> axis & 1))
             return true;
     }
     for (int i = 0; i < 3; i++)

@@ -37,9 +37,9 @@ static LLVMValueRef unit_guard(bd_emit *emit, LLVMValueRef base, LLVMValueRef ex
     return LLVMBuildAnd(b, from, until, "");
 }
 
-LLVMValueRef bd_part_guard(bd_emit *emit, int number)
+/* One guard, without what must hold too. */
+static LLVMValueRef own_guard(bd_emit *emit, const bd_kir_guard *guard)
 {
-    const bd_kir_guard *guard = &emit->program->guards[number];
     LLVMBuilderRef b = emit->builder;
     LLVMValueRef place = bd_emit_int(emit, guard->offset),
                  extent = bd_emit_int(emit, guard->extent);
@@ -58,6 +58,14 @@ LLVMValueRef bd_part_guard(bd_emit *emit, int number)
     }
     /* One unsigned comparison: a negative place is a huge one; extents are never negative. */
     return LLVMBuildICmp(b, LLVMIntULT, place, extent, "");
+}
+
+LLVMValueRef bd_part_guard(bd_emit *emit, int number)
+{
+    LLVMValueRef all = NULL;
+    for (number++; number > 0; number = emit->program->guards[number - 1].also)
+        all = and_masks(emit, all, own_guard(emit, &emit->program->guards[number - 1]));
+    return all;
 }
 
 LLVMValueRef bd_part_load_lanes(bd_emit *emit, LLVMValueRef place, burn_dtype dtype,

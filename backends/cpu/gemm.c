@@ -14,10 +14,18 @@ const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind)
 
 int bd_gemm_axis(const bd_kir *program, bd_kir_role role)
 {
-    for (int axis = 0; axis < program->axis_count; axis++)
+    for (int axis = program->axis_count - 1; axis >= 0; axis--)
         if (program->axes[axis].role == role)
             return axis;
     return -1;
+}
+
+static bool has_several(const bd_kir *program, bd_kir_role role)
+{
+    int count = 0;
+    for (int axis = 0; axis < program->axis_count; axis++)
+        count += program->axes[axis].role == role;
+    return count > 1;
 }
 
 static burn_dtype sum_type(const bd_kir *program)
@@ -75,6 +83,18 @@ static bool uses_batch(const bd_kir *program, const bd_kir_int *strides)
     return false;
 }
 
+bool bd_gemm_packs(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    return !bd_gemm_plain(program, kind) || has_several(program, BD_KIR_K) ||
+           has_several(program, kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N);
+}
+
+static uint32_t batch_axes(const bd_kir *program)
+{
+    return bd_kir_domain(program, BD_KIR_OPERAND_A) & bd_kir_domain(program, BD_KIR_OPERAND_B) &
+           bd_kir_domain(program, BD_KIR_EPILOGUE);
+}
+
 static bool is_batched(const bd_kir *program, const bd_kir_phase *phase)
 {
     for (int i = phase->first; i < phase->first + phase->count; i++) {
@@ -85,7 +105,7 @@ static bool is_batched(const bd_kir *program, const bd_kir_phase *phase)
             return true;
         if (memory && uses_batch(program, program->accesses[instr->index].strides))
             return true;
-        if (guard >= 0 && uses_batch(program, program->guards[guard].strides))
+        if (guard >= 0 && (bd_kir_guard_axes(program, guard) & batch_axes(program)))
             return true;
     }
     return false;
@@ -97,7 +117,7 @@ static void describe_operand(const bd_gemm *gemm, bd_kir_phase_kind kind, const 
     const bd_kir *program = gemm->program;
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     const bd_kir_instr *load = &program->instrs[phase->first];
-    if (!bd_gemm_plain(program, kind))
+    if (bd_gemm_packs(program, kind))
         out->pack = (bd_pass_function)(uintptr_t)bd_code_symbol(gemm->base.code, name);
     out->along_k = bd_gemm_along_k(program, kind);
     out->batched = is_batched(program, phase);
@@ -184,8 +204,8 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
     bd_micro found;
     BD_TRY(bd_micro_find(target, micro, &found));
     bool whole = bd_code_symbol(own_code, "ep") &&
-                 (bd_gemm_plain(program, BD_KIR_OPERAND_A) || bd_code_symbol(own_code, "pa")) &&
-                 (bd_gemm_plain(program, BD_KIR_OPERAND_B) || bd_code_symbol(own_code, "pb"));
+                 (!bd_gemm_packs(program, BD_KIR_OPERAND_A) || bd_code_symbol(own_code, "pa")) &&
+                 (!bd_gemm_packs(program, BD_KIR_OPERAND_B) || bd_code_symbol(own_code, "pb"));
     if (!whole)
         BD_FAIL(DEVICE, "the object of a contraction lacks a function");
     bd_gemm *gemm = bd_alloc_zeroed(sizeof *gemm);
@@ -198,9 +218,6 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
     gemm->element_bytes = (int64_t)burn_dtype_size(gemm->element);
     gemm->lanes = target->vector_bytes / gemm->element_bytes;
     gemm->turn_rows = bd_micro_turn_rows(target, gemm->element);
-    gemm->axis_m = bd_gemm_axis(program, BD_KIR_M);
-    gemm->axis_n = bd_gemm_axis(program, BD_KIR_N);
-    gemm->axis_k = bd_gemm_axis(program, BD_KIR_K);
     bd_gemm_costs(gemm);
     describe_operand(gemm, BD_KIR_OPERAND_A, "pa", &gemm->a);
     describe_operand(gemm, BD_KIR_OPERAND_B, "pb", &gemm->b);

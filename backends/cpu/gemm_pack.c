@@ -11,6 +11,7 @@ typedef struct panel {
     const bd_gemm_side *side;
     const bd_call *call;
     int64_t batch, first, rows, step;
+    int64_t k_first; /* what stands at the panel's begin */
     char *to;
 } panel;
 
@@ -51,7 +52,7 @@ static void turn(const panel *p, const char *from, int64_t from_step, int64_t k,
     int64_t group = (p->rows - 1) / gemm->turn_rows * gemm->turn_rows;
     for (; group >= 0; group -= gemm->turn_rows)
         gemm->micro.turn(from + group * from_step * gemm->element_bytes, from_step,
-                         p->to + (k * p->step + group) * gemm->element_bytes, p->step,
+                         p->to + ((k - p->k_first) * p->step + group) * gemm->element_bytes, p->step,
                          least(gemm->turn_rows, p->rows - group), k_count);
 }
 
@@ -91,10 +92,10 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
 {
     const bd_gemm *gemm = p->gemm;
     int64_t bytes = gemm->element_bytes;
-    char *to = p->to + k * p->step * bytes;
+    char *to = p->to + (k - p->k_first) * p->step * bytes;
     if (p->rows < p->step) /* lanes without a column: no junk, it could be slow numbers */
         memset(to, 0, (size_t)(p->step * k_count * bytes));
-    if (p->side->operand->plain) {
+    if (p->side->plain) {
         const char *from = bd_gemm_element_at(gemm, p->call, &p->side->operand->access, p->batch);
         from += (p->first * p->side->step + k * p->side->step_k) * bytes;
         if (p->side->across)
@@ -136,24 +137,25 @@ static void pack_block(panel *p, int64_t block, int64_t k, int64_t k_count)
                           : bd_gemm_vectors_at(gemm, shape, at) * gemm->lanes;
         p->rows = least(p->step, end - at);
         pack_panel(p, k, k_count);
-        p->to += p->step * shape->k * gemm->element_bytes;
+        p->to += p->step * p->side->depth * gemm->element_bytes;
     }
     p->to = to;
 }
 
 void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                  const bd_gemm_side *side, int64_t batch, int64_t block, void *to)
+                  const bd_gemm_side *side, int64_t batch, int64_t block, int64_t k, int64_t k_end,
+                  void *to)
 {
-    panel p = {gemm, shape, side, call, batch, 0, 0, 0, to};
-    int64_t at_once = side->across ? BD_GEMM_PACK_ROWS : most(shape->k, 1);
-    for (int64_t k = 0; k < shape->k; k += at_once)
-        pack_block(&p, block, k, least(at_once, shape->k - k));
+    panel p = {gemm, shape, side, call, batch, 0, 0, 0, k, to};
+    int64_t at_once = side->across ? BD_GEMM_PACK_ROWS : most(k_end - k, 1);
+    for (; k < k_end; k += at_once)
+        pack_block(&p, block, k, least(at_once, k_end - k));
 }
 
 void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                        const bd_gemm_side *side, int64_t batch, int64_t part, void *to)
 {
-    panel p = {gemm, shape, side, call, batch, 0, 0, 0, to};
+    panel p = {gemm, shape, side, call, batch, 0, 0, 0, 0, to};
     if (side->part_k == 0) {
         p.to = (char *)to + part * side->block_elements * gemm->element_bytes;
         pack_block(&p, part, 0, shape->k);

@@ -43,7 +43,7 @@ enum {
 };
 
 typedef struct bd_gemm_operand {
-    bd_pass_function pack; /* NULL if plain */
+    bd_pass_function pack; /* NULL if it is never needed */
     bool along_k;          /* see above */
     bool plain;
     bool batched;         /* differs between batch points */
@@ -60,7 +60,6 @@ typedef struct bd_gemm {
     bd_pass_function epilogue;
     bool plain_store;           /* the epilogue stores ACC */
     bd_kir_access out;          /* then */
-    int axis_m, axis_n, axis_k; /* -1 if missing */
     burn_dtype element;
     int64_t element_bytes, lanes, turn_rows;
     int row_costs[BD_MICRO_ROWS_MAX + 1]; /* of a panel, and of the best pieces of a rest */
@@ -73,7 +72,9 @@ typedef enum bd_gemm_source { BD_GEMM_DIRECT, BD_GEMM_SHARED, BD_GEMM_LOCAL } bd
 typedef struct bd_gemm_side {
     const bd_gemm_operand *operand;
     bd_gemm_source source;
-    int axis;                               /* M or N of the program, or -1 */
+    bool plain; /* so are the elements, and the axes of each role count as one */
+    bool chunked;                           /* LOCAL: packed anew for each chunk of K */
+    int64_t depth;                          /* k of a packed block */
     bool across;                            /* elements of one k lie side by side in memory */
     int64_t batches;                        /* packed copies: the batch points, or 1 */
     int64_t blocks, block;                  /* their number and size in rows or columns */
@@ -109,11 +110,14 @@ int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int6
 
 /* The phase of a kind, or NULL. */
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind);
+/* The last axis of a role, or -1. */
 int bd_gemm_axis(const bd_kir *program, bd_kir_role role);
 /* Whether the pack function of an operand phase walks K with its vectors. */
 bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind);
-/* Whether an operand is the elements of one buffer as they are. It needs no pack function. */
+/* Whether an operand is the elements of one buffer as they are. */
 bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind);
+/* Whether it needs a pack function: not if plain with one axis in each role, which always merge. */
+bool bd_gemm_packs(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether the epilogue's vectors walk M, for want of N. */
 static inline bool bd_gemm_epilogue_down(const bd_kir *program)
 {
@@ -124,9 +128,10 @@ static inline bool bd_gemm_epilogue_down(const bd_kir *program)
 void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end);
-/* Packs one block of a side at a batch point (gemm_pack.c). */
+/* Packs one block of a side at a batch point, k up to k_end, as a block of its own (gemm_pack.c). */
 void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
-                  const bd_gemm_side *side, int64_t batch, int64_t block, void *to);
+                  const bd_gemm_side *side, int64_t batch, int64_t block, int64_t k, int64_t k_end,
+                  void *to);
 /* One item of the pack pass: a block, or the same few k of all blocks, in the order of memory. */
 void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                        const bd_gemm_side *side, int64_t batch, int64_t part, void *to);

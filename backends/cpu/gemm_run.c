@@ -63,7 +63,8 @@ static const char *source_of(const item *it, const bd_gemm_side *side, int64_t b
         int64_t at = batch * side->batch_elements + block * side->block_elements;
         return it->call->shared_scratch + side->shared_at + at * gemm->element_bytes;
     }
-    bd_gemm_pack(gemm, it->shape, it->call, side, it->batch, block, local);
+    if (!side->chunked)
+        bd_gemm_pack(gemm, it->shape, it->call, side, it->batch, block, 0, it->shape->k, local);
     return local;
 }
 
@@ -102,10 +103,19 @@ static void find_item(item *it, int64_t number)
 static void run_tile(const item *it, const tile *t, char *c, int64_t c_step)
 {
     int64_t bytes = it->gemm->element_bytes;
-    it->gemm->micro.tiles[t->vectors][t->rows](t->a + it->chunk * t->a_step * bytes, t->a_row_step,
-                                               t->a_step, t->b + it->chunk * t->b_step * bytes,
+    int64_t a_at = it->shape->rows.chunked ? 0 : it->chunk * t->a_step * bytes;
+    int64_t b_at = it->shape->columns.chunked ? 0 : it->chunk * t->b_step * bytes;
+    it->gemm->micro.tiles[t->vectors][t->rows](t->a + a_at, t->a_row_step, t->a_step, t->b + b_at,
                                                t->b_step, c, c_step, it->chunk_end - it->chunk,
                                                it->chunk > it->k);
+}
+
+/* Packs the chunk of a side that is not packed yet. */
+static void pack_chunk(const item *it, const bd_gemm_side *side, int64_t block, const char *to)
+{
+    if (side->chunked)
+        bd_gemm_pack(it->gemm, it->shape, it->call, side, it->batch, block, it->chunk,
+                     it->chunk_end, it->call->worker_scratch + (to - it->call->worker_scratch));
 }
 
 /* Columns n .. n_end of the block go through the epilogue. */
@@ -145,7 +155,7 @@ static void find_columns(const item *it, int64_t n, tile *t)
     int64_t real = least(columns, it->n_end - n);
     t->b_step = columns;
     if (it->shape->columns.source != BD_GEMM_DIRECT) {
-        t->b = it->b + (n - it->n) * it->shape->k * bytes;
+        t->b = it->b + (n - it->n) * it->shape->columns.depth * bytes;
         return;
     }
     t->b_step = it->shape->columns.step_k;
@@ -172,7 +182,7 @@ static void find_rows(const item *it, int64_t m, tile *t)
         t->a_row_step = rows->step;
         t->a_step = rows->step_k;
     } else {
-        t->a = it->a + (m - it->m) * it->shape->k * bytes;
+        t->a = it->a + (m - it->m) * rows->depth * bytes;
         t->a_row_step = 1;
         t->a_step = t->rows;
     }
@@ -270,6 +280,8 @@ static void run_item(item *it)
     it->chunk = it->k;
     do {
         it->chunk_end = least(it->chunk + shape->chunk_k, it->k_end);
+        pack_chunk(it, &shape->rows, it->m / shape->rows.block, it->a);
+        pack_chunk(it, &shape->columns, it->n / shape->columns.block, it->b);
         run_chunk(it, direct_end);
         it->chunk = it->chunk_end;
     } while (it->chunk < it->k_end);

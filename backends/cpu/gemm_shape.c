@@ -151,18 +151,39 @@ static int64_t int_of(const int64_t *ints, bd_kir_int integer)
     return integer.argument < 0 ? integer.value : ints[integer.argument];
 }
 
-static void describe_side(const bd_gemm *gemm, const bd_gemm_operand *operand, int axis,
+/* The stride of all axes of a role as one. False if they do not count as one. */
+static bool step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int *strides,
+                    bd_kir_role role, int64_t missing, int64_t *out_step)
+{
+    const bd_kir *program = gemm->program;
+    int last = bd_gemm_axis(program, role);
+    int64_t step = last < 0 ? missing : int_of(ints, strides[last]), reach = 1;
+    for (int axis = last; axis >= 0 && program->axes[axis].role == role; axis--) {
+        int64_t extent = int_of(ints, program->axes[axis].extent);
+        int64_t stride = int_of(ints, strides[axis]);
+        if (extent == 1)
+            continue;
+        if (reach == 1)
+            step = stride;
+        else if (stride != step * reach)
+            return false;
+        reach *= most(extent, 0);
+    }
+    *out_step = step;
+    return true;
+}
+
+static void describe_side(const bd_gemm *gemm, const bd_gemm_operand *operand, bd_kir_role role,
                           const int64_t *ints, int64_t batch, bd_gemm_side *side)
 {
+    const bd_kir_int *strides = operand->access.strides;
     side->operand = operand;
-    side->axis = axis;
     side->batches = operand->batched ? batch : 1;
     side->across = !operand->along_k;
-    if (!operand->plain)
-        return;
-    side->step_k = int_of(ints, operand->access.strides[gemm->axis_k]);
-    side->step = axis < 0 ? 1 : int_of(ints, operand->access.strides[axis]);
-    side->across = side->step_k != 1 || side->step == 1;
+    side->plain = operand->plain && step_of(gemm, ints, strides, BD_KIR_K, 0, &side->step_k) &&
+                  step_of(gemm, ints, strides, role, 1, &side->step);
+    if (side->plain)
+        side->across = side->step_k != 1 || side->step == 1;
 }
 
 /* Whether elements a step apart, k of them, fall on so few sets of the second cache that they do
@@ -180,7 +201,7 @@ static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_
 {
     bool is_rows = side == &shape->rows;
     int64_t others = is_rows ? shape->n : shape->m;
-    if (!side->operand->plain)
+    if (!side->plain)
         return false;
     if (shape->dots)
         return side->step_k == 1;
@@ -207,17 +228,23 @@ static int64_t moving_cost(const bd_gemm *gemm, const bd_gemm_shape *shape)
 static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_side *side)
 {
     const bd_gemm_side *other = side == &shape->rows ? &shape->columns : &shape->rows;
-    bool may = side->operand->plain && side->step == 1; /* a split side is read about once */
+    side->depth = shape->k;
+    bool may = side->plain && side->step == 1; /* a split side is read about once */
     if (is_direct(gemm, shape, side) || (may && shape->splits > 1)) {
         side->source = BD_GEMM_DIRECT;
         return;
     }
     bool again = shape->batch > 1 && side->batches == 1; /* the same for every batch point */
     bool single = shape->rows.blocks * shape->columns.blocks * shape->splits == 1;
-    bool local = single || (other->blocks == 1 && shape->splits == 1 && !side->across);
+    bool once = other->blocks == 1; /* packed elements are used by one item only */
+    bool local = single || (once && !side->plain) ||
+                 (once && shape->splits == 1 && !side->across);
     side->source = local && !again ? BD_GEMM_LOCAL : BD_GEMM_SHARED;
-    if (side->source != BD_GEMM_SHARED)
+    if (side->source != BD_GEMM_SHARED) {
+        side->chunked = !shape->thin;
+        side->depth = side->chunked ? shape->chunk_k : shape->k;
         return;
+    }
     /* Turned rows leave junk behind the last k, which must not be another item's. */
     bool by_k = side->across || side == &shape->columns;
     side->part_k = side->across ? BD_GEMM_PACK_ROWS : BD_GEMM_PACK_TURN;
@@ -234,7 +261,7 @@ static size_t place(size_t *total_bytes, int64_t elements, int64_t element_bytes
 
 static void place_side(const bd_gemm *gemm, bd_gemm_shape *shape, bd_gemm_side *side)
 {
-    int64_t elements = side->block * shape->k + 2 * BD_GEMM_PAD;
+    int64_t elements = side->block * side->depth + 2 * BD_GEMM_PAD;
     side->block_elements = elements & -(int64_t)BD_GEMM_PAD;
     side->batch_elements = side->block_elements * side->blocks;
     bool shared = side->source == BD_GEMM_SHARED;
@@ -269,7 +296,7 @@ static void set_thin(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     const bd_gemm_side *columns = &shape->columns;
     bool large = shape->n * shape->k * gemm->element_bytes > THIN_BYTES_LEAST;
-    shape->thin = shape->m <= BD_GEMM_THIN_ROWS && columns->operand->plain && large &&
+    shape->thin = shape->m <= BD_GEMM_THIN_ROWS && columns->plain && large &&
                   (columns->step == 1 || columns->step_k == 1);
     shape->dots = shape->thin && columns->step_k == 1;
 }
@@ -283,9 +310,9 @@ static void set_roles(const bd_gemm *gemm, const int64_t *ints, const int64_t *s
                            .m = sizes[swapped ? BD_KIR_N : BD_KIR_M],
                            .n = sizes[swapped ? BD_KIR_M : BD_KIR_N],
                            .k = sizes[BD_KIR_K]};
-    describe_side(gemm, &gemm->a, gemm->axis_m, ints, out->batch,
+    describe_side(gemm, &gemm->a, BD_KIR_M, ints, out->batch,
                   swapped ? &out->columns : &out->rows);
-    describe_side(gemm, &gemm->b, gemm->axis_n, ints, out->batch,
+    describe_side(gemm, &gemm->b, BD_KIR_N, ints, out->batch,
                   swapped ? &out->rows : &out->columns);
     set_thin(gemm, out);
     int64_t across = ceiling(out->n, gemm->lanes);
@@ -326,9 +353,10 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     set_source(gemm, out, &out->rows);
     set_source(gemm, out, &out->columns);
     if (gemm->plain_store && !out->swapped && out->splits == 1) {
-        int64_t across = gemm->axis_n < 0 ? 1 : int_of(ints, gemm->out.strides[gemm->axis_n]);
-        out->direct_store = across == 1;
-        out->out_step = gemm->axis_m < 0 ? 0 : int_of(ints, gemm->out.strides[gemm->axis_m]);
+        int64_t across = 0;
+        out->direct_store =
+            step_of(gemm, ints, gemm->out.strides, BD_KIR_N, 1, &across) && across == 1 &&
+            step_of(gemm, ints, gemm->out.strides, BD_KIR_M, 0, &out->out_step);
     }
     set_places(gemm, out);
 }

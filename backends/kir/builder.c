@@ -115,12 +115,14 @@ int bd_kir_add_access(bd_kir_builder *builder, const bd_kir_access *access)
 
 int bd_kir_add_guard(bd_kir_builder *builder, const bd_kir_guard *guard)
 {
-    bd_kir_guard made = {.offset = normal(guard->offset), .extent = normal(guard->extent)};
+    bd_kir_guard made = {.offset = normal(guard->offset),
+                         .extent = normal(guard->extent),
+                         .also = guard->also};
     normal_strides(builder, guard->strides, made.strides);
     for (size_t i = 0; i < builder->guards.count; i++) {
         const bd_kir_guard *other = &builder->guards.items[i];
         if (int_equal(other->offset, made.offset) && int_equal(other->extent, made.extent) &&
-            strides_equal(other->strides, made.strides))
+            other->also == made.also && strides_equal(other->strides, made.strides))
             return (int)i;
     }
     if (builder->guards.count == BD_KIR_GUARDS_MAX)

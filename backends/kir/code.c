@@ -80,6 +80,16 @@ static uint32_t roles_of(bd_kir_family family, bd_kir_phase_kind kind)
     return 0;
 }
 
+uint32_t bd_kir_guard_axes(const bd_kir *program, int guard)
+{
+    uint32_t axes = 0;
+    for (int number = guard + 1; number > 0; number = program->guards[number - 1].also)
+        for (unsigned axis = 0; axis < program->axis_count; axis++)
+            if (!bd_kir_int_is(program->guards[number - 1].strides[axis], 0))
+                axes |= 1u << axis;
+    return axes;
+}
+
 uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind)
 {
     uint32_t roles = roles_of(program->family, kind);

@@ -10,9 +10,8 @@
  *         REDUCE_* (these only) in all later phases. So a map is one ROW phase; a sum EACH + ROW; a
  *         softmax EACH (max), EACH (exp, sum), EACH (scale, store). Rows never depend on each other.
  *         A STORE_AT in an EACH phase runs in the order of the SERIAL axes, the last one fastest.
- *   CONTRACTION  acc[batch.., m, n] = sum over k of A[batch.., m, k] * B[batch.., k, n].
- *         Axes: any number BATCH, at most one each of M, N, K (a missing one has extent 1; K is
- *         always there). Phases: [UNIFORM], OPERAND_A (over BATCH, M, K; ends in YIELD), OPERAND_B
+ *   CONTRACTION  acc[batch.., m.., n..] = sum over k.. of A[batch.., m.., k..] * B[batch.., k.., n..].
+ *         Axes: any number BATCH, M and N (none has extent 1), at least one K. Phases: [UNIFORM], OPERAND_A (over BATCH, M, K; ends in YIELD), OPERAND_B
  *         (over BATCH, K, N), EPILOGUE (over BATCH, M, N; reads ACC, stores). f16, bf16 and f32
  *         accumulate in f32, f64 in f64, integers in their own type (bool: or of ands), and ACC has
  *         that type (bd_kir_accumulator).
@@ -108,11 +107,12 @@ typedef struct bd_kir_access {
     bd_kir_int strides[BD_KIR_AXES_MAX];
 } bd_kir_access;
 
-/* Holds where 0 <= offset + sum of strides[axis] * position < extent. */
+/* Holds where 0 <= offset + sum of strides[axis] * position < extent, and `also` holds too. */
 typedef struct bd_kir_guard {
     bd_kir_int offset;
     bd_kir_int strides[BD_KIR_AXES_MAX];
     bd_kir_int extent;
+    uint16_t also; /* number of an earlier guard + 1; 0: none */
 } bd_kir_guard;
 
 typedef enum bd_kir_store {
@@ -214,6 +214,8 @@ typedef enum bd_kir_result {
 bd_kir_result bd_kir_result_of(bd_kir_code code);
 /* The type in which a contraction of these elements sums; also the type of ACC. */
 burn_dtype bd_kir_accumulator(burn_dtype element);
+/* Bit i: the guard, or one that must hold too, depends on axis i. */
+uint32_t bd_kir_guard_axes(const bd_kir *program, int guard);
 /* Bit i: a phase of this kind runs over axis i. */
 uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether a phase of this kind ends in a YIELD. */

@@ -158,6 +158,8 @@ static void add_head(text *to, const bd_kir *program)
         add_affine(to, program, program->guards[i].offset, program->guards[i].strides);
         add(to, " < ");
         add_int(to, program->guards[i].extent);
+        if (program->guards[i].also)
+            add(to, " and g%d", program->guards[i].also - 1);
         add(to, "\n");
     }
 }

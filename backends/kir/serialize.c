@@ -75,6 +75,7 @@ uint8_t *bd_kir_serialize(const bd_kir *program, size_t *out_bytes)
         put_int(&to, program->guards[i].offset);
         put_int(&to, program->guards[i].extent);
         put_strides(&to, program, program->guards[i].strides);
+        put(&to, program->guards[i].also, 2);
     }
     for (unsigned i = 0; i < program->phase_count; i++) {
         put(&to, program->phases[i].kind, 1);
@@ -180,6 +181,7 @@ static void get_tables(reader *from, bd_kir *out, bd_arena *arena)
         out->guards[i].offset = get_int(from);
         out->guards[i].extent = get_int(from);
         get_strides(from, out, out->guards[i].strides);
+        out->guards[i].also = (uint16_t)get(from, 2);
     }
 }
 

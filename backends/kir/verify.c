@@ -47,8 +47,8 @@ static bd_error *check_axes(const bd_kir *program)
         last = role;
         counts[role]++;
     }
-    if (contraction && (counts[BD_KIR_M] > 1 || counts[BD_KIR_N] > 1 || counts[BD_KIR_K] != 1))
-        BD_FAIL(INTERNAL, "kernel program: a contraction has one axis K, at most one M and N");
+    if (contraction && counts[BD_KIR_K] == 0)
+        BD_FAIL(INTERNAL, "kernel program: a contraction has an axis K");
     if (program->family == BD_KIR_ATTENTION &&
         (counts[BD_KIR_M] > 1 || counts[BD_KIR_N] != 1 || counts[BD_KIR_K] > 1 ||
          counts[BD_KIR_E] > 1))
@@ -83,6 +83,8 @@ static bd_error *check_tables(const bd_kir *program)
         const bd_kir_guard *guard = &program->guards[i];
         BD_TRY(check_int(program, guard->offset, "guard"));
         BD_TRY(check_int(program, guard->extent, "guard"));
+        if (guard->also > i)
+            BD_FAIL(INTERNAL, "kernel program: guard %u and a later one", i);
         for (int axis = 0; axis < BD_KIR_AXES_MAX; axis++)
             BD_TRY(check_int(program, guard->strides[axis], "guard"));
     }
@@ -274,7 +276,9 @@ static bd_error *check_guard(const cursor *at, int guard)
 {
     if (guard >= (int)at->program->guard_count)
         return wrong(at, "no such guard");
-    return check_strides(at, at->program->guards[guard].strides);
+    for (int number = guard + 1; number > 0; number = at->program->guards[number - 1].also)
+        BD_TRY(check_strides(at, at->program->guards[number - 1].strides));
+    return NULL;
 }
 
 static bd_error *check_memory(const cursor *at)

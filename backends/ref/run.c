@@ -13,10 +13,11 @@ static int64_t least(int64_t a, int64_t b)
 
 static int64_t extent_of_role(const bd_kir *program, const bd_ref_layout *layout, bd_kir_role role)
 {
+    int64_t extent = 1;
     for (int axis = 0; axis < program->axis_count; axis++)
         if (program->axes[axis].role == role)
-            return layout->extents[axis];
-    return 1;
+            extent *= layout->extents[axis];
+    return extent;
 }
 
 static size_t place(size_t *total_bytes, size_t size_bytes)

@@ -42,9 +42,10 @@ static void holding(const bd_ref_run *run, int guard_number, bool *out)
     const bd_kir_guard *guard = &run->program->guards[guard_number];
     line at = line_of(run, guard->offset, guard->strides);
     int64_t extent = bd_ref_int(run, guard->extent);
+    holding(run, guard->also - 1, out);
     for (int i = 0; i < run->count; i++) {
         int64_t place = at.first + at.step * i;
-        out[i] = place >= 0 && place < extent;
+        out[i] = out[i] && place >= 0 && place < extent;
     }
 }
 

@@ -1126,6 +1126,124 @@ burn_status burn_causal(burn_context *context, burn_input scores, int64_t diagon
     return burn_apply(context, 292, inputs, 1, attributes, 1, out, 1);
 }
 
+burn_status burn_window(burn_context *context, burn_input x, int dims_count, const int64_t *dims,
+                        int counts_count, const int64_t *counts,
+                        int sizes_count, const int64_t *sizes,
+                        int strides_count, const int64_t *strides,
+                        int dilations_count, const int64_t *dilations, burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_list(dims, (size_t)dims_count), burn_list(counts, (size_t)counts_count), burn_list(sizes, (size_t)sizes_count), burn_list(strides, (size_t)strides_count), burn_list(dilations, (size_t)dilations_count)};
+    return burn_apply(context, 300, inputs, 1, attributes, 5, out, 1);
+}
+
+burn_status burn_window_add(burn_context *context, burn_input x, burn_input value,
+                            int dims_count, const int64_t *dims,
+                            int counts_count, const int64_t *counts,
+                            int sizes_count, const int64_t *sizes,
+                            int strides_count, const int64_t *strides,
+                            int dilations_count, const int64_t *dilations, burn_tensor **out)
+{
+    const burn_input inputs[] = {x, value};
+    const burn_attribute attributes[] = {burn_list(dims, (size_t)dims_count), burn_list(counts, (size_t)counts_count), burn_list(sizes, (size_t)sizes_count), burn_list(strides, (size_t)strides_count), burn_list(dilations, (size_t)dilations_count)};
+    return burn_apply(context, 301, inputs, 2, attributes, 5, out, 1);
+}
+
+burn_status burn_conv(burn_context *context, burn_input x, burn_input weight, burn_input bias,
+                      int strides_count, const int64_t *strides, int low_count, const int64_t *low,
+                      int high_count, const int64_t *high,
+                      int dilations_count, const int64_t *dilations, int64_t groups,
+                      burn_tensor **out)
+{
+    const burn_input inputs[] = {x, weight, bias};
+    const burn_attribute attributes[] = {burn_list(strides, (size_t)strides_count), burn_list(low, (size_t)low_count), burn_list(high, (size_t)high_count), burn_list(dilations, (size_t)dilations_count), burn_number(groups)};
+    return burn_apply(context, 302, inputs, 3, attributes, 5, out, 1);
+}
+
+burn_status burn_conv_input(burn_context *context, burn_input x, burn_input weight,
+                            int shape_count, const int64_t *shape,
+                            int strides_count, const int64_t *strides,
+                            int low_count, const int64_t *low,
+                            int dilations_count, const int64_t *dilations, int64_t groups,
+                            burn_tensor **out)
+{
+    const burn_input inputs[] = {x, weight};
+    const burn_attribute attributes[] = {burn_list(shape, (size_t)shape_count), burn_list(strides, (size_t)strides_count), burn_list(low, (size_t)low_count), burn_list(dilations, (size_t)dilations_count), burn_number(groups)};
+    return burn_apply(context, 303, inputs, 2, attributes, 5, out, 1);
+}
+
+burn_status burn_conv_weight(burn_context *context, burn_input x, burn_input y,
+                             int shape_count, const int64_t *shape,
+                             int strides_count, const int64_t *strides,
+                             int low_count, const int64_t *low,
+                             int dilations_count, const int64_t *dilations, int64_t groups,
+                             burn_tensor **out)
+{
+    const burn_input inputs[] = {x, y};
+    const burn_attribute attributes[] = {burn_list(shape, (size_t)shape_count), burn_list(strides, (size_t)strides_count), burn_list(low, (size_t)low_count), burn_list(dilations, (size_t)dilations_count), burn_number(groups)};
+    return burn_apply(context, 304, inputs, 2, attributes, 5, out, 1);
+}
+
+burn_status burn_max_pool(burn_context *context, burn_input x,
+                          int sizes_count, const int64_t *sizes,
+                          int strides_count, const int64_t *strides,
+                          int low_count, const int64_t *low, int high_count, const int64_t *high,
+                          int dilations_count, const int64_t *dilations, int64_t tiled,
+                          burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_list(sizes, (size_t)sizes_count), burn_list(strides, (size_t)strides_count), burn_list(low, (size_t)low_count), burn_list(high, (size_t)high_count), burn_list(dilations, (size_t)dilations_count), burn_number(tiled)};
+    return burn_apply(context, 305, inputs, 1, attributes, 6, out, 1);
+}
+
+burn_status burn_max_pool_index(burn_context *context, burn_input x,
+                                int sizes_count, const int64_t *sizes,
+                                int strides_count, const int64_t *strides,
+                                int low_count, const int64_t *low,
+                                int high_count, const int64_t *high,
+                                int dilations_count, const int64_t *dilations, int64_t tiled,
+                                burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_list(sizes, (size_t)sizes_count), burn_list(strides, (size_t)strides_count), burn_list(low, (size_t)low_count), burn_list(high, (size_t)high_count), burn_list(dilations, (size_t)dilations_count), burn_number(tiled)};
+    return burn_apply(context, 306, inputs, 1, attributes, 6, out, 1);
+}
+
+burn_status burn_avg_pool(burn_context *context, burn_input x,
+                          int sizes_count, const int64_t *sizes,
+                          int strides_count, const int64_t *strides,
+                          int low_count, const int64_t *low, int high_count, const int64_t *high,
+                          int dilations_count, const int64_t *dilations, int64_t tiled,
+                          int64_t mode, burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_list(sizes, (size_t)sizes_count), burn_list(strides, (size_t)strides_count), burn_list(low, (size_t)low_count), burn_list(high, (size_t)high_count), burn_list(dilations, (size_t)dilations_count), burn_number(tiled), burn_number(mode)};
+    return burn_apply(context, 307, inputs, 1, attributes, 7, out, 1);
+}
+
+burn_status burn_batch_norm(burn_context *context, burn_input x, burn_input weight, burn_input bias,
+                            burn_input eps, burn_tensor **out)
+{
+    const burn_input inputs[] = {x, weight, bias, eps};
+    return burn_apply(context, 308, inputs, 4, NULL, 0, out, 1);
+}
+
+burn_status burn_batch_norm_fixed(burn_context *context, burn_input x, burn_input mean,
+                                  burn_input var, burn_input weight, burn_input bias,
+                                  burn_input eps, burn_tensor **out)
+{
+    const burn_input inputs[] = {x, mean, var, weight, bias, eps};
+    return burn_apply(context, 309, inputs, 6, NULL, 0, out, 1);
+}
+
+burn_status burn_group_norm(burn_context *context, burn_input x, burn_input weight, burn_input bias,
+                            burn_input eps, int64_t groups, burn_tensor **out)
+{
+    const burn_input inputs[] = {x, weight, bias, eps};
+    const burn_attribute attributes[] = {burn_number(groups)};
+    return burn_apply(context, 310, inputs, 4, attributes, 1, out, 1);
+}
+
 burn_status burn_rmsprop_step(burn_context *context, burn_input param, burn_input grad,
                               burn_input v, burn_input buffer, burn_input lr, burn_input alpha,
                               burn_input eps, burn_input momentum, burn_input weight_decay,

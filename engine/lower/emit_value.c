@@ -56,13 +56,20 @@ static uint16_t access_of(bd_emitter *emitter, bd_node node, const bd_affine *ad
     return (uint16_t)bd_kir_add_access(emitter->builder, &access);
 }
 
-static int16_t guard_of(bd_emitter *emitter, uint32_t number)
+/* One guard of the program for all of a context; -1 if it is empty. */
+static int16_t guard_of(bd_emitter *emitter, uint32_t context)
 {
-    const bd_region_guard *wanted = &emitter->region->guards.items[number];
-    bd_kir_guard guard = {.offset = int_of(emitter, wanted->index.offset),
-                          .extent = int_of(emitter, wanted->extent)};
-    set_strides(emitter, &wanted->index, guard.strides);
-    return (int16_t)bd_kir_add_guard(emitter->builder, &guard);
+    const bd_region_context *all = &emitter->region->contexts.items[context];
+    int number = -1;
+    for (uint32_t i = 0; i < all->guard_count; i++) {
+        const bd_region_guard *wanted = &emitter->region->guards.items[all->guards[i]];
+        bd_kir_guard guard = {.offset = int_of(emitter, wanted->index.offset),
+                              .extent = int_of(emitter, wanted->extent),
+                              .also = (uint16_t)(number + 1)};
+        set_strides(emitter, &wanted->index, guard.strides);
+        number = bd_kir_add_guard(emitter->builder, &guard);
+    }
+    return (int16_t)number;
 }
 
 static bd_kir_value emit(bd_emitter *emitter, bd_kir_instr instr)
@@ -180,47 +187,17 @@ static bd_kir_value emit_place(bd_emitter *emitter, const bd_affine *address,
 
 static bd_kir_value emit_context(bd_emitter *emitter, uint32_t context)
 {
-    const bd_region_context *guards = &emitter->region->contexts.items[context];
-    bd_kir_value all = 0;
-    for (uint32_t i = 0; i < guards->guard_count; i++) {
-        bd_kir_value holds =
-            emit(emitter, (bd_kir_instr){.code = BD_KIR_GUARD,
-                                         .index = (uint16_t)guard_of(emitter, guards->guards[i]),
-                                         .guard = -1});
-        all = all ? bd_kir_binary(emitter->builder, BD_KIR_AND, all, holds) : holds;
-    }
-    return all;
-}
-
-/* Under several guards: the address is 0 where one fails; a last guard keeps off empty buffers. */
-static bd_kir_value load_guarded(bd_emitter *emitter, const bd_region_value *self)
-{
-    const bd_graph_node *node = bd_graph_at(emitter->region->graph, self->node);
-    bd_kir_value address = emit_affine(emitter, self->index, true);
-    bd_kir_value zero = bd_kir_const_int(emitter->builder, BURN_I64, 0);
-    address = bd_kir_select(emitter->builder, emit_context(emitter, self->context), address, zero);
-    bd_int elements = bd_dims_product(emitter->region->ints, node->dims, node->rank);
-    bd_kir_guard some = {.offset = bd_kir_const(0), .extent = int_of(emitter, elements)};
-    bd_affine none = bd_affine_const(BD_INT_0);
-    set_strides(emitter, &none, some.strides);
-    bd_kir_instr load = {.code = BD_KIR_LOAD_AT,
-                         .operands = {address},
-                         .index = access_of(emitter, self->node, &none, BD_KIR_READ),
-                         .guard = (int16_t)bd_kir_add_guard(emitter->builder, &some),
-                         .integer = bd_kir_const(1)};
-    return emit(emitter, load);
+    int16_t guard = guard_of(emitter, context);
+    if (guard < 0)
+        return 0;
+    return emit(emitter, (bd_kir_instr){.code = BD_KIR_GUARD, .index = (uint16_t)guard, .guard = -1});
 }
 
 static bd_kir_value emit_load(bd_emitter *emitter, const bd_region_value *self)
 {
-    const bd_region_context *context = &emitter->region->contexts.items[self->context];
-    if (context->guard_count > 1)
-        return load_guarded(emitter, self);
     bd_kir_instr load = {.code = BD_KIR_LOAD,
                          .index = access_of(emitter, self->node, self->index, BD_KIR_READ),
-                         .guard = -1};
-    if (context->guard_count == 1)
-        load.guard = guard_of(emitter, context->guards[0]);
+                         .guard = guard_of(emitter, self->context)};
     if (bd_affine_has_virtual(self->index)) {
         load.code = BD_KIR_LOAD_AT;
         load.operands[0] = emit_place(emitter, self->index, &load.integer);
@@ -322,10 +299,27 @@ static bd_kir_value emit_source(bd_emitter *emitter, const bd_region_value *self
                              .guard = -1});
 }
 
+/* Whether a value is 0 by itself where a context does not hold. */
+static bool is_zero_outside(const bd_emitter *emitter, uint32_t value, uint32_t context)
+{
+    const bd_region_value *self = &emitter->region->values.items[value];
+    return self->state == BD_VALUE_LOAD && self->context == context;
+}
+
+static bool is_zero(const bd_emitter *emitter, uint32_t value)
+{
+    const bd_region_value *self = &emitter->region->values.items[value];
+    const bd_graph_node *node = bd_graph_at(emitter->region->graph, self->node);
+    return node->kind == BD_NODE_CONSTANT && node->constant_i == 0; /* of floats the bits of +0 */
+}
+
 static bd_kir_value emit_guarded(bd_emitter *emitter, const bd_region_value *self,
                                  const bd_graph_node *node)
 {
     burn_dtype dtype = (burn_dtype)node->dtype;
+    if (bd_class_of(node) == BD_CLASS_PAD && is_zero(emitter, self->operands[1]) &&
+        is_zero_outside(emitter, self->operands[0], self->operand_guards[0]))
+        return bd_emit_cast(emitter, bd_emitted(emitter, self->operands[0]), dtype);
     uint32_t last = self->operand_count - 1;
     bd_kir_value value = bd_emit_cast(emitter, bd_emitted(emitter, self->operands[last]), dtype);
     for (uint32_t i = last; i-- > 0;) {

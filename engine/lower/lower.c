@@ -94,7 +94,7 @@ static void remove_axis(bd_region *region, uint8_t axis)
 static bool may_join(const bd_region *region, uint8_t outer, uint8_t inner)
 {
     if (outer == inner)
-        return outer == BD_KIR_PARALLEL || outer == BD_KIR_SERIAL || outer == BD_KIR_BATCH;
+        return true;
     bool columns = inner == BD_KIR_N && region->family == BD_REGION_CONTRACTION;
     return outer == BD_KIR_BATCH && (inner == BD_KIR_M || columns);
 }
@@ -117,7 +117,7 @@ static bool join_axis(bd_region *region, uint32_t place)
             return true;
         }
         if (region->roles[outer] != BD_KIR_BATCH && region->roles[inner] == region->roles[outer])
-            return false;
+            return false; /* the next one of its role is the only one it can count on with */
     }
     return false;
 }
@@ -125,13 +125,15 @@ static bool join_axis(bd_region *region, uint32_t place)
 void bd_region_merge_axes(bd_region *region)
 {
     uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
+    uint32_t last_k = bd_region_axes_of_role(region, BD_KIR_K);
     for (uint32_t axis = 0; axis < region->axis_count; axis++) {
         bool last_serial = serial == 1u << axis;
         bool keys = region->family == BD_REGION_ATTENTION && region->roles[axis] == BD_KIR_N;
-        if (region->extents[axis] == BD_INT_1 && region->roles[axis] != BD_KIR_K && !keys &&
-            region->roles[axis] != UINT8_MAX && !last_serial) {
+        if (region->extents[axis] == BD_INT_1 && region->roles[axis] != UINT8_MAX && !keys &&
+            !last_serial && last_k != 1u << axis) {
             remove_axis(region, (uint8_t)axis);
             serial &= ~(1u << axis);
+            last_k &= ~(1u << axis);
         }
     }
     for (uint32_t place = 0; place < region->axis_count;) {

@@ -359,6 +359,30 @@ static int lone_axis(const bd_region *region, const bd_affine *index, bd_int dim
     return -2;
 }
 
+/* The axes that together count through a dim, each element once; false if it is not so. */
+static bool counting_axes(const bd_region *region, const bd_affine *index, bd_int dim,
+                          uint32_t *out_axes)
+{
+    bd_int reach = BD_INT_1;
+    uint32_t used = 0;
+    *out_axes = bd_affine_axes(index);
+    if (bd_affine_has_virtual(index) || index->offset != BD_INT_0)
+        return false;
+    for (uint32_t i = 0; i < index->count; i++) {
+        uint32_t next = 0;
+        while (next < index->count &&
+               ((used >> next & 1) ||
+                !bd_product_equal(region->ints, index->terms[next].factor, reach)))
+            next++;
+        if (next == index->count)
+            return false;
+        bd_int both[2] = {reach, region->extents[index->terms[next].axis]};
+        reach = bd_dims_product(region->ints, both, 2);
+        used |= 1u << next;
+    }
+    return index->count == 0 || bd_product_equal(region->ints, reach, dim);
+}
+
 bool bd_region_contract(bd_region *region, uint32_t value)
 {
     bd_region_value self = region->values.items[value];
@@ -379,16 +403,14 @@ bool bd_region_contract(bd_region *region, uint32_t value)
     region->live_count--;
     if (!told)
         return false;
-    int m_axis = lone_axis(region, &m, node->dims[batch_rank]);
-    int n_axis = lone_axis(region, &n, node->dims[batch_rank + 1]);
-    if (m_axis == -2 || n_axis == -2)
+    uint32_t m_axes, n_axes;
+    if (!counting_axes(region, &m, node->dims[batch_rank], &m_axes) ||
+        !counting_axes(region, &n, node->dims[batch_rank + 1], &n_axes))
         return false;
     set_roles(region, UINT32_MAX, BD_KIR_BATCH);
     int k_axis = bd_region_add_axis(region, a->dims[batch_rank + 1], BD_KIR_K);
-    if (m_axis >= 0)
-        region->roles[m_axis] = BD_KIR_M;
-    if (n_axis >= 0)
-        region->roles[n_axis] = BD_KIR_N;
+    set_roles(region, m_axes, BD_KIR_M);
+    set_roles(region, n_axes, BD_KIR_N);
     region->family = BD_REGION_CONTRACTION;
     region->acc = value;
     bd_affine k = bd_affine_axis((uint8_t)k_axis);

@@ -31,6 +31,7 @@ typedef enum bd_view_kind {
     BD_VIEW_EXPAND,
     BD_VIEW_SLICE,
     BD_VIEW_FLIP,
+    BD_VIEW_WINDOW,
 } bd_view_kind;
 
 typedef enum bd_source_kind {
@@ -41,7 +42,8 @@ typedef enum bd_source_kind {
 } bd_source_kind;
 
 bd_op_class bd_class_of(const bd_graph_node *node);
-/* Of MAP, REDUCE and SCATTER nodes (SCATTER: bd_kir_store). */
+/* Of MAP, REDUCE, SCATTER and UPDATE nodes (these two: bd_kir_store; an update that accumulates is
+ * one of windows, which overlap). */
 bd_kir_code bd_lower_code(const bd_graph_node *node);
 bd_view_kind bd_view_kind_of(const bd_graph_node *node);
 bd_source_kind bd_source_kind_of(const bd_graph_node *node);

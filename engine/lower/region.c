@@ -87,13 +87,13 @@ static bool split_position(bd_region *region, bd_position *position, uint8_t axi
     return true;
 }
 
-/* Inner axes are one; and so are the keys that a softmax runs over, and its columns, which would
- * each need it again. */
+/* Of attention, inner axes are one; and so are the keys that a softmax runs over, and its columns,
+ * which would each need it again. */
 static bool may_split(const bd_region *region, uint8_t axis)
 {
     uint8_t role = region->roles[axis];
-    bool whole = role == BD_KIR_N && region->family == BD_REGION_ATTENTION;
-    return role != BD_KIR_K && role != BD_KIR_E && !whole;
+    return region->family != BD_REGION_ATTENTION ||
+           (role != BD_KIR_K && role != BD_KIR_E && role != BD_KIR_N);
 }
 
 int bd_region_split(bd_region *region, uint8_t axis, bd_int inner_extent)
@@ -105,8 +105,8 @@ int bd_region_split(bd_region *region, uint8_t axis, bd_int inner_extent)
     uint8_t outer = (uint8_t)region->axis_count++;
     region->extents[outer] = outer_extent;
     region->extents[axis] = bd_int_find(region->ints, inner_extent);
-    uint8_t role = region->roles[axis];
-    region->roles[outer] = role == BD_KIR_M || role == BD_KIR_N ? BD_KIR_BATCH : role;
+    bool rows = region->family == BD_REGION_ATTENTION && region->roles[axis] == BD_KIR_M;
+    region->roles[outer] = rows ? BD_KIR_BATCH : region->roles[axis];
     uint32_t place = 0;
     while (region->order[place] != axis)
         place++;

@@ -157,10 +157,12 @@ bool bd_region_has_axes_besides(const bd_region *region, uint32_t axes);
 /* view.c: one view or gather is passed; false if its dims cannot be told apart. */
 bool bd_view_pass(bd_region *region, bd_node *node, bd_position *position, uint8_t domain,
                   uint32_t context);
-/* Where an element of a slice or gather lies; `at` is in the view's dims. The nodes need not be in
- * the graph. */
+/* Where an element of a slice, window or gather lies; `at` is in the view's dims. The nodes need not
+ * be in the graph. */
 bool bd_slice_place(bd_region *region, const bd_graph_node *slice, const bd_graph_node *input,
                     bd_position *at, bd_position *out);
+bool bd_window_place(bd_region *region, const bd_graph_node *window, const bd_graph_node *input,
+                     bd_position *at, bd_position *out);
 bool bd_gather_place(bd_region *region, const bd_graph_node *gather, const bd_graph_node *input,
                      bd_position *at, bd_position *out);
 /* The position of a reduction's input, from that of its output and an index within the reduced dims. */

@@ -42,9 +42,66 @@ static bool add_root_of(bd_region *region, bd_node wanted, bd_position *at, bd_p
     return add_root(region, root, place);
 }
 
+static bool axes_of_dim(bd_region *region, bd_position *at, const bd_int *dims, uint32_t dim,
+                        uint32_t *out_axes)
+{
+    bd_affine index;
+    if (!bd_region_take(region, at, dims, dim, dim + 1, &index))
+        return false;
+    *out_axes = bd_affine_axes(&index);
+    return true;
+}
+
+/* Windows overlap: what adds to one element lies in one row. The elements of windows are counted
+ * outside, so that neighbours in memory are added together. */
+static bool set_window_roles(bd_region *region, const bd_graph_node *window, bd_position *at)
+{
+    uint32_t count = window->attrs[0].count, rank = window->rank - count, places = 0, elements = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place, element;
+        if (!axes_of_dim(region, at, window->dims, (uint32_t)window->attrs[0].values[i], &place) ||
+            !axes_of_dim(region, at, window->dims, rank + i, &element))
+            return false;
+        places |= place;
+        elements |= element;
+    }
+    uint8_t order[BD_AXES_MAX];
+    uint32_t next = 0;
+    for (uint32_t turn = 0; turn < 3; turn++)
+        for (uint32_t i = 0; i < region->axis_count; i++) {
+            uint8_t axis = region->order[i];
+            bool is_place = places >> axis & 1, is_element = elements >> axis & 1;
+            if (turn == (is_place ? 2u : is_element ? 1u : 0u))
+                order[next++] = axis;
+            if (is_place || is_element)
+                region->roles[axis] = BD_KIR_SERIAL;
+        }
+    for (uint32_t i = 0; i < next; i++)
+        region->order[i] = order[i];
+    return true;
+}
+
+static bool store_windows(bd_region *region, bd_node node)
+{
+    const bd_graph_node *update = bd_graph_at(region->graph, node);
+    const bd_graph_node *written = bd_graph_at(region->graph, update->inputs[1]);
+    bd_position at = span(region, written), place;
+    /* The places are those that a window with these attributes would show. */
+    bd_graph_node window = *update;
+    window.dims = written->dims;
+    window.rank = written->rank;
+    if (!bd_window_place(region, &window, update, &at, &place) ||
+        !add_root_of(region, update->inputs[1], &at, &place,
+                     (bd_region_root){.target = node, .mode = BD_KIR_ACCUMULATE}))
+        return false;
+    return set_window_roles(region, &window, &at);
+}
+
 bool bd_region_store_update(bd_region *region, bd_node node)
 {
     const bd_graph_node *update = bd_graph_at(region->graph, node);
+    if ((bd_kir_store)bd_lower_code(update) == BD_KIR_ACCUMULATE)
+        return store_windows(region, node);
     const bd_graph_node *written = bd_graph_at(region->graph, update->inputs[1]);
     bd_position at = span(region, written), place;
     /* The places are those that a slice with these attributes would show. */

@@ -16,7 +16,7 @@ typedef struct builder {
 
 static builder begin_position(bd_region *region, uint32_t rank)
 {
-    return (builder){region, {0, BD_ARENA_ARRAY(region->arena, bd_run, rank + 1)}};
+    return (builder){region, {0, BD_ARENA_ARRAY(region->arena, bd_run, rank + 2)}};
 }
 
 static void push(builder *into, uint32_t dim_count, const bd_affine *index)
@@ -148,6 +148,45 @@ static bool pass_flip(builder *into, const bd_graph_node *view, bd_position *fro
         }
         bd_int last = bd_int_sub(ints, view->dims[d], BD_INT_1);
         if (!push_strided(into, from, view, d, last, bd_int_const(ints, -1)))
+            return false;
+        d++;
+    }
+    return true;
+}
+
+/* The number of a dim among the windowed ones, or -1. */
+static int windowed(const bd_graph_node *view, uint32_t dim)
+{
+    for (uint32_t i = 0; i < view->attrs[0].count; i++) {
+        if (view->attrs[0].values[i] == dim)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* A windowed dim shows place * stride + element * dilation. */
+static bool pass_window(builder *into, const bd_graph_node *view, const bd_graph_node *input,
+                        bd_position *from)
+{
+    bd_ints *ints = into->region->ints;
+    for (uint32_t d = 0; d < input->rank;) {
+        uint32_t end = d;
+        while (end < input->rank && windowed(view, end) < 0)
+            end++;
+        if (end > d) {
+            if (!copy_dims(into, from, view->dims, d, end))
+                return false;
+            d = end;
+            continue;
+        }
+        uint32_t number = (uint32_t)windowed(view, d), within = input->rank + number;
+        bd_int stride = (bd_int)view->attrs[3].values[number];
+        bd_int dilation = (bd_int)view->attrs[4].values[number];
+        if (!push_strided(into, from, view, d, BD_INT_0, stride) ||
+            !push_strided(into, from, view, within, BD_INT_0, dilation))
+            return false;
+        bd_run *runs = into->position.runs + --into->position.run_count;
+        if (!bd_affine_add(ints, &runs[-1].index, &runs[0].index))
             return false;
         d++;
     }
@@ -296,6 +335,9 @@ bool bd_view_pass(bd_region *region, bd_node *node, bd_position *position, uint8
         case BD_VIEW_FLIP:
             passed = pass_flip(&into, view, position);
             break;
+        case BD_VIEW_WINDOW:
+            passed = pass_window(&into, view, input, position);
+            break;
         }
     }
     if (!passed)
@@ -311,6 +353,17 @@ bool bd_slice_place(bd_region *region, const bd_graph_node *slice, const bd_grap
     builder into = begin_position(region, input->rank);
     region->live[region->live_count++] = at;
     bool passed = pass_slice(&into, slice, input, at);
+    region->live_count--;
+    *out = into.position;
+    return passed;
+}
+
+bool bd_window_place(bd_region *region, const bd_graph_node *window, const bd_graph_node *input,
+                     bd_position *at, bd_position *out)
+{
+    builder into = begin_position(region, input->rank);
+    region->live[region->live_count++] = at;
+    bool passed = pass_window(&into, window, input, at);
     region->live_count--;
     *out = into.position;
     return passed;

@@ -32,6 +32,9 @@ HELPERS = {
     "sizes_add": (("sizes", "sizes"), "sizes"), "ones_like": (("sizes",), "sizes"),
     "reduced": (("node", "int"), "node"), "is_float": (("dtype",), "int"),
     "wide": (("dtype",), "dtype"),
+    "but_channel": (("node",), "ints"), "dims_from": (("node", "int"), "ints"),
+    "split_channels": (("node", "size"), "node"),
+    "conv_high": (("sizes", "sizes", "sizes", "sizes", "sizes", "sizes"), "sizes"),
 }
 
 

@@ -148,6 +148,30 @@ row("linear", "F.linear(x, w, b)", {"x": ("mk", ""), "w": ("nk", ""), "b": ("n",
 row("linear_relu", "F.relu(F.linear(x, w, b)) * 2 + x.sum()", {"x": ("mk", ""), "w": ("nk", ""), "b": ("n", "")},
     shapes=MATRIX[:8], ops=("linear",))
 
+# windows
+PLACES = {"x": ((2, 4, 9, 7), ""), "w": ((6, 4, 3, 2), ""), "b": ((6,), "")}
+row("conv", "F.conv2d(x, w, b, padding=1)", PLACES, shapes=((1,),))
+row("conv_strided", "F.conv2d(x, w, stride=(2, 3), padding=(0, 1), dilation=(1, 2))", PLACES, shapes=((1,),), ops=("conv",))
+row("conv_groups", "F.conv1d(x, w, b, padding='same', groups=3)", {"x": ((3, 6, 33), ""), "w": ((9, 2, 5), ""), "b": ((9,), "")},
+    shapes=((1,),), ops=("conv",))
+row("conv_relu_pool", "F.max_pool2d(F.relu(F.conv2d(x, w, b)), 2)",
+    {"x": ((3, 5, 19, 21), ""), "w": ((17, 5, 3, 3), ""), "b": ((17,), "")}, shapes=((1,),), ops=("conv", "max_pool"))
+row("conv_input", "F.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1)",
+    {"x": ((2, 4, 5, 4), ""), "w": ((4, 3, 3, 3), ""), "b": ((3,), "")}, shapes=((1,),))
+row("conv_weight", "F.conv1d(x, w, stride=2, padding=2)", {"x": ((5, 3, 41), ""), "w": ((4, 3, 5), "")}, shapes=((1,),))
+row("window", "(x.unfold(1, 3, 2), x.unfold(-1, 7, 1).sum(-1))", shapes=((5, 9), (3, 33), (2, 5, 17)))
+row("window_add", "F.fold(x, (6, 5), (3, 2), stride=(1, 2), padding=(1, 0))", {"x": ((2, 12, 12), "")}, shapes=((1,),))
+row("max_pool", "F.max_pool2d(x, (3, 2), stride=2, padding=1)", {"x": ((2, 3, 9, 8), "")}, shapes=((1,),))
+row("max_pool_index", "F.max_pool2d(x, 3, stride=2, dilation=2, ceil_mode=True, return_indices=True)[1]",
+    {"x": ((2, 3, 12, 11), "")}, gradient=False, shapes=((1,),))
+row("avg_pool", "(F.avg_pool2d(x, 2), F.avg_pool2d(x, 3, 2, 1, True, False), F.avg_pool2d(x, 3, 2, 1, True))",
+    {"x": ((2, 3, 9, 8), "")}, shapes=((1,),))
+CHANNELS = {"x": ((4, 6, 5, 7), ""), "w": ((6,), ""), "b": ((6,), "")}
+row("batch_norm", "F.batch_norm(x, None, None, w, b, True)", CHANNELS, shapes=((1,),))
+row("batch_norm_fixed", "F.batch_norm(x, m.detach(), v.detach(), w, b)",
+    {**CHANNELS, "m": ((6,), ""), "v": ((6,), "(0.5,2)")}, shapes=((1,),))
+row("group_norm", "F.group_norm(x, 3, w, b)", CHANNELS, shapes=((1,),))
+
 # indexing; r is the number of rows that indices may name
 row("embedding", "F.embedding(i, w)", {"i": ((3, 4), "<7"), "w": ((7, 5), "")}, shapes=((1,),))
 row("gather", "x.gather(1, i)", {"x": ((5, 6), ""), "i": ((5, 3), "<6")}, "fi", shapes=((1,),))

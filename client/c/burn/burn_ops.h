@@ -550,6 +550,100 @@ BURN_API burn_status burn_attend(burn_context *context, burn_input scores, burn_
  * Usual: diagonal 0. */
 BURN_API burn_status burn_causal(burn_context *context, burn_input scores, int64_t diagonal,
                                  burn_tensor **out);
+/* Windows of some dims: each becomes `count` places, and a last dim of `size` elements is added;
+ * element k of place i is x's i * stride + k * dilation. All lie within x. */
+BURN_API burn_status burn_window(burn_context *context, burn_input x,
+                                 int dims_count, const int64_t *dims,
+                                 int counts_count, const int64_t *counts,
+                                 int sizes_count, const int64_t *sizes,
+                                 int strides_count, const int64_t *strides,
+                                 int dilations_count, const int64_t *dilations, burn_tensor **out);
+/* x plus the elements of the value, which has the shape of x's windows, each at the place where
+ * window would show it. Also fold. */
+BURN_API burn_status burn_window_add(burn_context *context, burn_input x, burn_input value,
+                                     int dims_count, const int64_t *dims,
+                                     int counts_count, const int64_t *counts,
+                                     int sizes_count, const int64_t *sizes,
+                                     int strides_count, const int64_t *strides,
+                                     int dilations_count, const int64_t *dilations,
+                                     burn_tensor **out);
+/* Convolution of x [batch, channels, places..] with weight [outputs, channels / groups, sizes..],
+ * plus bias [outputs]. x is padded by `low` zeros before and `high` after each place dim; both
+ * lists may be empty.
+ * May be burn_none(): bias. Usual: groups 1. */
+BURN_API burn_status burn_conv(burn_context *context, burn_input x, burn_input weight,
+                               burn_input bias, int strides_count, const int64_t *strides,
+                               int low_count, const int64_t *low,
+                               int high_count, const int64_t *high,
+                               int dilations_count, const int64_t *dilations, int64_t groups,
+                               burn_tensor **out);
+/* The adjoint of conv in its input, or transposed convolution: x has conv's result's shape, the
+ * result conv's input's, whose place dims are `shape`.
+ * Usual: groups 1. */
+BURN_API burn_status burn_conv_input(burn_context *context, burn_input x, burn_input weight,
+                                     int shape_count, const int64_t *shape,
+                                     int strides_count, const int64_t *strides,
+                                     int low_count, const int64_t *low,
+                                     int dilations_count, const int64_t *dilations, int64_t groups,
+                                     burn_tensor **out);
+/* The adjoint of conv in its weight: x is conv's input, y has its result's shape, the result is a
+ * weight whose sizes are `shape`.
+ * Usual: groups 1. */
+BURN_API burn_status burn_conv_weight(burn_context *context, burn_input x, burn_input y,
+                                      int shape_count, const int64_t *shape,
+                                      int strides_count, const int64_t *strides,
+                                      int low_count, const int64_t *low,
+                                      int dilations_count, const int64_t *dilations, int64_t groups,
+                                      burn_tensor **out);
+/* The largest element of each window of the last dims, as many as there are sizes; NaN wins.
+ * Padding (both lists may be empty) is below everything. The first of equal elements has the
+ * gradient. `tiled` says that strides are sizes, without padding or dilation: that is faster.
+ * Usual: tiled 0. */
+BURN_API burn_status burn_max_pool(burn_context *context, burn_input x,
+                                   int sizes_count, const int64_t *sizes,
+                                   int strides_count, const int64_t *strides,
+                                   int low_count, const int64_t *low,
+                                   int high_count, const int64_t *high,
+                                   int dilations_count, const int64_t *dilations, int64_t tiled,
+                                   burn_tensor **out);
+/* Where max_pool found its elements: row-major positions within the last dims of x, as many as
+ * there are sizes.
+ * Usual: tiled 0. */
+BURN_API burn_status burn_max_pool_index(burn_context *context, burn_input x,
+                                         int sizes_count, const int64_t *sizes,
+                                         int strides_count, const int64_t *strides,
+                                         int low_count, const int64_t *low,
+                                         int high_count, const int64_t *high,
+                                         int dilations_count, const int64_t *dilations,
+                                         int64_t tiled, burn_tensor **out);
+/* The mean of each window of the last dims, as many as there are sizes: the sum divided by the
+ * elements of a window (mode 0), by those in x and its padding, taken as `low` on both sides (1),
+ * or by those in x (2).
+ * Usual: tiled 0, mode 0. */
+BURN_API burn_status burn_avg_pool(burn_context *context, burn_input x,
+                                   int sizes_count, const int64_t *sizes,
+                                   int strides_count, const int64_t *strides,
+                                   int low_count, const int64_t *low,
+                                   int high_count, const int64_t *high,
+                                   int dilations_count, const int64_t *dilations, int64_t tiled,
+                                   int64_t mode, burn_tensor **out);
+/* x less its mean, over its standard deviation, within each channel (dim 1); then times weight
+ * plus bias of the channel.
+ * May be burn_none(): weight, bias. Numbers: eps. */
+BURN_API burn_status burn_batch_norm(burn_context *context, burn_input x, burn_input weight,
+                                     burn_input bias, burn_input eps, burn_tensor **out);
+/* (x - mean) / sqrt(var + eps) * weight + bias, with one of each for every channel (dim 1).
+ * May be burn_none(): weight, bias. Numbers: eps. */
+BURN_API burn_status burn_batch_norm_fixed(burn_context *context, burn_input x, burn_input mean,
+                                           burn_input var, burn_input weight, burn_input bias,
+                                           burn_input eps, burn_tensor **out);
+/* x less its mean, over its standard deviation, within each of the groups of channels (dim 1) of
+ * an element of the batch; then times weight plus bias of the channel. groups divides the
+ * channels; as many as these make an instance norm.
+ * May be burn_none(): weight, bias. Numbers: eps. Usual: groups 1. */
+BURN_API burn_status burn_group_norm(burn_context *context, burn_input x, burn_input weight,
+                                     burn_input bias, burn_input eps, int64_t groups,
+                                     burn_tensor **out);
 /* One step of RMSprop; v is the mean of squares. Gives the new param, v and, where one is given,
  * buffer.
  * May be burn_none(): buffer, momentum, weight_decay. Numbers: lr, alpha, eps, momentum,

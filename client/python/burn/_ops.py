@@ -168,6 +168,17 @@ GLOBAL_NORM = 194
 CLIP_COEFFICIENT = 195
 ATTEND = 290
 CAUSAL = 292
+WINDOW = 300
+WINDOW_ADD = 301
+CONV = 302
+CONV_INPUT = 303
+CONV_WEIGHT = 304
+MAX_POOL = 305
+MAX_POOL_INDEX = 306
+AVG_POOL = 307
+BATCH_NORM = 308
+BATCH_NORM_FIXED = 309
+GROUP_NORM = 310
 RMSPROP_STEP = 390
 RMSPROP_CENTERED_STEP = 391
 ADAGRAD_STEP = 392
@@ -1061,6 +1072,72 @@ def attend(scores, value):
 def causal(scores, diagonal=0):
     """Scores [batch…, m, n] with -inf where n > m + diagonal: no query sees a later key."""
     return _apply(292, (scores,), (diagonal,))
+
+
+def window(x, dims, counts, sizes, strides, dilations):
+    """Windows of some dims: each becomes `count` places, and a last dim of `size` elements is added; element k of
+    place i is x's i * stride + k * dilation. All lie within x."""
+    return _apply(300, (x,), (dims, counts, sizes, strides, dilations))
+
+
+def window_add(x, value, dims, counts, sizes, strides, dilations):
+    """x plus the elements of the value, which has the shape of x's windows, each at the place where window would
+    show it. Also fold."""
+    return _apply(301, (x, value), (dims, counts, sizes, strides, dilations))
+
+
+def conv(x, weight, bias, strides, low, high, dilations, groups=1):
+    """Convolution of x [batch, channels, places..] with weight [outputs, channels / groups, sizes..], plus bias
+    [outputs]. x is padded by `low` zeros before and `high` after each place dim; both lists may be empty."""
+    return _apply(302, (x, weight, bias), (strides, low, high, dilations, groups))
+
+
+def conv_input(x, weight, shape, strides, low, dilations, groups=1):
+    """The adjoint of conv in its input, or transposed convolution: x has conv's result's shape, the result conv's
+    input's, whose place dims are `shape`."""
+    return _apply(303, (x, weight), (shape, strides, low, dilations, groups))
+
+
+def conv_weight(x, y, shape, strides, low, dilations, groups=1):
+    """The adjoint of conv in its weight: x is conv's input, y has its result's shape, the result is a weight whose
+    sizes are `shape`."""
+    return _apply(304, (x, y), (shape, strides, low, dilations, groups))
+
+
+def max_pool(x, sizes, strides, low, high, dilations, tiled=0):
+    """The largest element of each window of the last dims, as many as there are sizes; NaN wins. Padding (both lists
+    may be empty) is below everything. The first of equal elements has the gradient. `tiled` says that strides are
+    sizes, without padding or dilation: that is faster."""
+    return _apply(305, (x,), (sizes, strides, low, high, dilations, tiled))
+
+
+def max_pool_index(x, sizes, strides, low, high, dilations, tiled=0):
+    """Where max_pool found its elements: row-major positions within the last dims of x, as many as there are sizes."""
+    return _apply(306, (x,), (sizes, strides, low, high, dilations, tiled))
+
+
+def avg_pool(x, sizes, strides, low, high, dilations, tiled=0, mode=0):
+    """The mean of each window of the last dims, as many as there are sizes: the sum divided by the elements of a
+    window (mode 0), by those in x and its padding, taken as `low` on both sides (1), or by those in x (2)."""
+    return _apply(307, (x,), (sizes, strides, low, high, dilations, tiled, mode))
+
+
+def batch_norm(x, weight, bias, eps):
+    """x less its mean, over its standard deviation, within each channel (dim 1); then times weight plus bias of the
+    channel."""
+    return _apply(308, (x, weight, bias, eps))
+
+
+def batch_norm_fixed(x, mean, var, weight, bias, eps):
+    """(x - mean) / sqrt(var + eps) * weight + bias, with one of each for every channel (dim 1)."""
+    return _apply(309, (x, mean, var, weight, bias, eps))
+
+
+def group_norm(x, weight, bias, eps, groups=1):
+    """x less its mean, over its standard deviation, within each of the groups of channels (dim 1) of an element of
+    the batch; then times weight plus bias of the channel. groups divides the channels; as many as these make an
+    instance norm."""
+    return _apply(310, (x, weight, bias, eps), (groups,))
 
 
 def rmsprop_step(param, grad, v, buffer, lr, alpha, eps, momentum=None, weight_decay=None, maximize=0):

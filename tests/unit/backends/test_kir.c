@@ -281,7 +281,7 @@ START_TEST(refuses_what_breaks_the_rules)
     bd_kir_begin_phase(builder, BD_KIR_EPILOGUE);
     refuse(builder, "one phase of each kind");
 
-    refuse(bd_kir_builder_create(BD_KIR_CONTRACTION), "one axis K");
+    refuse(bd_kir_builder_create(BD_KIR_CONTRACTION), "an axis K");
 }
 END_TEST
 

@@ -250,6 +250,18 @@ static void attend(const test_tensor *a, const test_tensor *b, test_tensor *out)
     }
 }
 
+/* The place in dim j of the element `index` of windows over a tensor of some rank. */
+static int64_t windowed(const evaluation *run, const bd_graph_node *node, const int64_t *index,
+                        int rank, int j)
+{
+    const int64_t *ints = run->bindings->ints;
+    for (uint32_t k = 0; k < attr(node, "dims")->count; k++)
+        if (attr(node, "dims")->values[k] == j)
+            return index[j] * ints[attr(node, "strides")->values[k]] +
+                   index[rank + (int)k] * ints[attr(node, "dilations")->values[k]];
+    return index[j];
+}
+
 /* Views and indexed reads: out[i] = x[where(i)], or a fill. */
 static bool view(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in,
                  test_tensor *out)
@@ -284,6 +296,9 @@ static bool view(const evaluation *run, const bd_graph_node *node, const test_te
                     if (attr(node, "dims")->values[k] == j)
                         from[j] = x->dims[j] - 1 - index[j];
                 break;
+            case BURN_OP_WINDOW:
+                from[j] = windowed(run, node, index, x->rank, j);
+                break;
             case BURN_OP_GATHER:
                 from[j] = j == attr(node, "dim")->value ? (int64_t)in[1]->data[i] : index[j];
                 break;
@@ -303,20 +318,23 @@ static bool update(const evaluation *run, const bd_graph_node *node, const test_
                    test_tensor *out)
 {
     const int64_t *ints = run->bindings->ints;
-    const test_tensor *value = node->op == BURN_OP_SLICE_SET ? in[1] : in[2];
+    bool adds = node->op == BURN_OP_SCATTER_ADD || node->op == BURN_OP_WINDOW_ADD;
+    const test_tensor *value = node->input_count == 2 ? in[1] : in[2];
     memcpy(out->data, in[0]->data, sizeof *out->data * (size_t)out->count);
     for (int64_t i = 0; i < value->count; i++) {
         int64_t index[16];
         unravel(value, i, index);
         for (int j = 0; j < out->rank; j++) {
-            if (node->op == BURN_OP_SLICE_SET)
+            if (node->op == BURN_OP_WINDOW_ADD)
+                index[j] = windowed(run, node, index, out->rank, j);
+            else if (node->op == BURN_OP_SLICE_SET)
                 index[j] = ints[attr(node, "starts")->values[j]] +
                            index[j] * ints[attr(node, "steps")->values[j]];
             else if (j == attr(node, "dim")->value)
                 index[j] = (int64_t)in[1]->data[i];
         }
         double *cell = &out->data[ravel(out, index)];
-        *cell = node->op == BURN_OP_SCATTER_ADD ? *cell + value->data[i] : value->data[i];
+        *cell = adds ? *cell + value->data[i] : value->data[i];
     }
     return true;
 }
@@ -370,7 +388,7 @@ static bool apply(const evaluation *run, const bd_graph_node *node, const test_t
         return true;
     }
     if (node->op == BURN_OP_SLICE_SET || node->op == BURN_OP_SCATTER ||
-        node->op == BURN_OP_SCATTER_ADD)
+        node->op == BURN_OP_SCATTER_ADD || node->op == BURN_OP_WINDOW_ADD)
         return update(run, node, in, out);
     if (node->op == BURN_OP_FULL) {
         for (int64_t i = 0; i < out->count; i++)

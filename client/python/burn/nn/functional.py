@@ -11,6 +11,12 @@ from .._functions import FUNCTIONS
 from .._pointwise import need_tensor
 from .._reduce import log_softmax as _log_softmax, softmax as _softmax
 from .._tensor import Tensor, assign
+from ._batch_norms import batch_norm, group_norm, instance_norm, local_response_norm  # noqa: F401
+from ._convolution import (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,  # noqa: F401
+                           fold, unfold)
+from ._pooling import (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d,  # noqa: F401
+                       adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, avg_pool1d, avg_pool2d,
+                       avg_pool3d, lp_pool1d, lp_pool2d, max_pool1d, max_pool2d, max_pool3d)
 
 sigmoid, tanh = FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
 

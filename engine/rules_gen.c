@@ -3489,6 +3489,40 @@ static uint32_t decompose_group_norm(const bd_rule_call *call, bd_node *out)
     return 1;
 }
 
+static uint32_t decompose_lstm_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){call->inputs[1]}, 1, NULL);
+    bd_node n2 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n1, call->inputs[4]}, 2, NULL);
+    bd_node n3 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){call->inputs[0]}, 1, NULL);
+    bd_node n4 = bd_build(graph, BURN_OP_TANH, (bd_node[]){call->inputs[2]}, 1, NULL);
+    bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n4}, 2, NULL);
+    bd_node n6 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n2, n5}, 2, NULL);
+    bd_node n7 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){call->inputs[3]}, 1, NULL);
+    bd_node n8 = bd_build(graph, BURN_OP_TANH, (bd_node[]){n6}, 1, NULL);
+    bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n7, n8}, 2, NULL);
+    out[0] = n9;
+    out[1] = n6;
+    return 2;
+}
+
+static uint32_t decompose_gru_step(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], call->inputs[3]}, 2, NULL);
+    bd_node n2 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){n1}, 1, NULL);
+    bd_node n3 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], call->inputs[4]}, 2, NULL);
+    bd_node n4 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){n3}, 1, NULL);
+    bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n2, call->inputs[5]}, 2, NULL);
+    bd_node n6 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[2], n5}, 2, NULL);
+    bd_node n7 = bd_build(graph, BURN_OP_TANH, (bd_node[]){n6}, 1, NULL);
+    bd_node n8 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[6], n7}, 2, NULL);
+    bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n8, n4}, 2, NULL);
+    bd_node n10 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n9, n7}, 2, NULL);
+    out[0] = n10;
+    return 1;
+}
+
 static uint32_t decompose_rmsprop_step(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
@@ -4179,6 +4213,8 @@ static const bd_decompose_rule decompose_rules[399] = {
     [BURN_OP_BATCH_NORM] = decompose_batch_norm,
     [BURN_OP_BATCH_NORM_FIXED] = decompose_batch_norm_fixed,
     [BURN_OP_GROUP_NORM] = decompose_group_norm,
+    [BURN_OP_LSTM_STEP] = decompose_lstm_step,
+    [BURN_OP_GRU_STEP] = decompose_gru_step,
     [BURN_OP_RMSPROP_STEP] = decompose_rmsprop_step,
     [BURN_OP_RMSPROP_CENTERED_STEP] = decompose_rmsprop_centered_step,
     [BURN_OP_ADAGRAD_STEP] = decompose_adagrad_step,

@@ -255,6 +255,8 @@ int bd_op_kir(burn_op op)
     case BURN_OP_BATCH_NORM:
     case BURN_OP_BATCH_NORM_FIXED:
     case BURN_OP_GROUP_NORM:
+    case BURN_OP_LSTM_STEP:
+    case BURN_OP_GRU_STEP:
     case BURN_OP_RMSPROP_STEP:
     case BURN_OP_RMSPROP_CENTERED_STEP:
     case BURN_OP_ADAGRAD_STEP:

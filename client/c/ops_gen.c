@@ -1244,6 +1244,22 @@ burn_status burn_group_norm(burn_context *context, burn_input x, burn_input weig
     return burn_apply(context, 310, inputs, 4, attributes, 1, out, 1);
 }
 
+burn_status burn_lstm_step(burn_context *context, burn_input in_gate, burn_input forget_gate,
+                           burn_input cell_gate, burn_input out_gate, burn_input c,
+                           burn_tensor *out[2])
+{
+    const burn_input inputs[] = {in_gate, forget_gate, cell_gate, out_gate, c};
+    return burn_apply(context, 370, inputs, 5, NULL, 0, out, 2);
+}
+
+burn_status burn_gru_step(burn_context *context, burn_input reset_x, burn_input update_x,
+                          burn_input new_x, burn_input reset_h, burn_input update_h,
+                          burn_input new_h, burn_input h, burn_tensor **out)
+{
+    const burn_input inputs[] = {reset_x, update_x, new_x, reset_h, update_h, new_h, h};
+    return burn_apply(context, 371, inputs, 7, NULL, 0, out, 1);
+}
+
 burn_status burn_rmsprop_step(burn_context *context, burn_input param, burn_input grad,
                               burn_input v, burn_input buffer, burn_input lr, burn_input alpha,
                               burn_input eps, burn_input momentum, burn_input weight_decay,

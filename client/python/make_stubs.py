@@ -142,6 +142,11 @@ def tensor_stub():
     return "\n".join(out) + TENSOR_TAIL
 
 
+def _layers(source):
+    names = re.search(r"^from \.nn\.functional import \([^\n]*\n([^)]*)\)", source, re.M).group(1).replace("\n", " ").split(",")
+    return "from .nn.functional import (" + ", ".join(f"{n} as {n}" for n in map(str.strip, names) if n) + ")"
+
+
 def package_stub():
     source = (HOME / "__init__.py").read_text()
     out = [HEAD + "import builtins as _builtins", "from collections.abc import Callable, Iterable, Sequence",
@@ -153,7 +158,7 @@ def package_stub():
         names = [name for name in names if " as _" not in name]
         out.append(f"from {module} import (" + ", ".join(f"{name} as {name}" for name in names) + ")")
     out += ["from . import autograd as autograd, cuda as cuda, nn as nn, optim as optim",
-            "from .nn.functional import dropout as dropout", "",
+            _layers(source), "",
             "_bool = _builtins.bool", "_int = _builtins.int", "_float = _builtins.float",
             "_dtype = dtype", "_type = type[Any]",
             "bool = bool_", "float = float32", "int = int32",

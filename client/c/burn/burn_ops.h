@@ -644,6 +644,16 @@ BURN_API burn_status burn_batch_norm_fixed(burn_context *context, burn_input x, 
 BURN_API burn_status burn_group_norm(burn_context *context, burn_input x, burn_input weight,
                                      burn_input bias, burn_input eps, int64_t groups,
                                      burn_tensor **out);
+/* The new h and c of an LSTM, from the four gates before their activations and the former c; all
+ * of one shape. */
+BURN_API burn_status burn_lstm_step(burn_context *context, burn_input in_gate,
+                                    burn_input forget_gate, burn_input cell_gate,
+                                    burn_input out_gate, burn_input c, burn_tensor *out[2]);
+/* The new h of a GRU, from the three gates of the input and of h before their activations, and the
+ * former h; all of one shape. */
+BURN_API burn_status burn_gru_step(burn_context *context, burn_input reset_x, burn_input update_x,
+                                   burn_input new_x, burn_input reset_h, burn_input update_h,
+                                   burn_input new_h, burn_input h, burn_tensor **out);
 /* One step of RMSprop; v is the mean of squares. Gives the new param, v and, where one is given,
  * buffer.
  * May be burn_none(): buffer, momentum, weight_decay. Numbers: lr, alpha, eps, momentum,

@@ -35,6 +35,8 @@ DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _co
 __version__ = "0.1.0"
 
 from . import autograd, cuda, func, nn, optim, utils  # noqa: E402,F401
-from .nn import functional as _functional  # noqa: E402
-
-dropout = _functional.dropout
+from .nn.functional import (  # noqa: E402,F401
+    alpha_dropout, bilinear, celu, celu_, channel_shuffle, cosine_similarity, dropout, feature_alpha_dropout, hardshrink,
+    layer_norm, pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, rrelu_, selu, selu_,
+    threshold, threshold_,
+)

@@ -12,7 +12,7 @@ from ._serialize import (load as load, save as save)
 from ._connection import (bytes_sent as bytes_sent, connect as connect, connected as connected, disconnect as disconnect, get_default_device as get_default_device, ping as ping, set_default_device as set_default_device, stats as stats, sync as sync, url as url)
 from ._jit import (jit as jit)
 from . import autograd as autograd, cuda as cuda, nn as nn, optim as optim
-from .nn.functional import dropout as dropout
+from .nn.functional import (alpha_dropout as alpha_dropout, bilinear as bilinear, celu as celu, celu_ as celu_, channel_shuffle as channel_shuffle, cosine_similarity as cosine_similarity, dropout as dropout, feature_alpha_dropout as feature_alpha_dropout, hardshrink as hardshrink, layer_norm as layer_norm, pairwise_distance as pairwise_distance, pdist as pdist, pixel_shuffle as pixel_shuffle, pixel_unshuffle as pixel_unshuffle, prelu as prelu, rms_norm as rms_norm, rrelu as rrelu, rrelu_ as rrelu_, selu as selu, selu_ as selu_, threshold as threshold, threshold_ as threshold_)
 
 _bool = _builtins.bool
 _int = _builtins.int

@@ -179,6 +179,8 @@ AVG_POOL = 307
 BATCH_NORM = 308
 BATCH_NORM_FIXED = 309
 GROUP_NORM = 310
+LSTM_STEP = 370
+GRU_STEP = 371
 RMSPROP_STEP = 390
 RMSPROP_CENTERED_STEP = 391
 ADAGRAD_STEP = 392
@@ -1138,6 +1140,17 @@ def group_norm(x, weight, bias, eps, groups=1):
     the batch; then times weight plus bias of the channel. groups divides the channels; as many as these make an
     instance norm."""
     return _apply(310, (x, weight, bias, eps), (groups,))
+
+
+def lstm_step(in_gate, forget_gate, cell_gate, out_gate, c):
+    """The new h and c of an LSTM, from the four gates before their activations and the former c; all of one shape."""
+    return _apply(370, (in_gate, forget_gate, cell_gate, out_gate, c), outputs=2)
+
+
+def gru_step(reset_x, update_x, new_x, reset_h, update_h, new_h, h):
+    """The new h of a GRU, from the three gates of the input and of h before their activations, and the former h; all
+    of one shape."""
+    return _apply(371, (reset_x, update_x, new_x, reset_h, update_h, new_h, h))
 
 
 def rmsprop_step(param, grad, v, buffer, lr, alpha, eps, momentum=None, weight_decay=None, maximize=0):

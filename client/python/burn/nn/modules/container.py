@@ -1,34 +1,91 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
+"""Containers of modules: Sequential, ModuleList, ModuleDict."""
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping, Self
 
-from ..parameter import Parameter
 from .module import Module
 
 
-def _position(index: int, length: int) -> int:
+def _position(index: Any, length: int) -> int:
     try:
-        index = index.__index__()
-    except AttributeError:
-        raise TypeError(f"an index is an integer, got {type(index).__name__}") from None
+        index = operator.index(index)
+    except TypeError:
+        raise TypeError(f"an index is an integer or a slice, got {type(index).__name__}") from None
     if not -length <= index < length:
-        raise IndexError(f"index {index} is out of range for {length} items")
+        raise IndexError(f"index {index} is out of range")
     return index % length if length else 0
 
 
-class Sequential(Module):
+class _Numbered(Module):
+    """Modules under the names "0", "1", ..."""
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def _renumber(self, modules: Iterable[Module | None]) -> None:
+        modules = list(modules)
+        self._modules.clear()
+        for number, module in enumerate(modules):
+            self.add_module(str(number), module)
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, list(self._modules)[_position(index, len(self))], module)
+
+    def __delitem__(self, index: Any) -> None:
+        modules = list(self)
+        if not isinstance(index, slice):
+            index = _position(index, len(modules))
+        del modules[index]
+        self._renumber(modules)
+
+    def append(self, module: Module) -> Self:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Adds modules at the end."""
+        if not hasattr(modules, "__iter__"):
+            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got "
+                            f"{type(modules).__name__}")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Puts a module before the one at index."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def pop(self, key: Any) -> Module:
+        """Takes the module at an index out."""
+        module = self[key]
+        del self[key]
+        return module
+
+
+class Sequential(_Numbered):
     """Calls its modules in order, each on the output of the one before."""
 
-    def __init__(self, *modules: Any) -> None:
+    def __init__(self, *args: Any) -> None:
         super().__init__()
-        if len(modules) == 1 and isinstance(modules[0], OrderedDict):
-            for name, module in modules[0].items():
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
                 self.add_module(name, module)
         else:
-            for number, module in enumerate(modules):
+            for number, module in enumerate(args):
                 self.add_module(str(number), module)
 
     def forward(self, input: Any) -> Any:
@@ -36,43 +93,44 @@ class Sequential(Module):
             input = module(input)
         return input
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
-
     def __getitem__(self, index: Any) -> Any:
         items = list(self._modules.items())
         if isinstance(index, slice):
             return type(self)(OrderedDict(items[index]))
         return items[_position(index, len(items))][1]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        self.add_module(list(self._modules)[_position(index, len(self))], module)
+    def __delitem__(self, index: Any) -> None:
+        names = list(self._modules)
+        for name in names[index] if isinstance(index, slice) else [names[_position(index, len(names))]]:
+            delattr(self, name)
+        self._renumber(list(self))
 
-    def append(self, module: Module) -> "Sequential":
-        self.add_module(str(len(self)), module)
-        return self
+    def __add__(self, other: Any) -> "Sequential":
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return Sequential(*self, *other)
 
-    def extend(self, modules: Iterable[Module]) -> "Sequential":
-        for module in modules:
-            self.append(module)
-        return self
+    def __iadd__(self, other: Any) -> Self:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return self.extend(other)
+
+    def __mul__(self, other: int) -> "Sequential":
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+        return Sequential(*(module for _ in range(other) for module in self))
+
+    __rmul__ = __mul__
 
 
-class ModuleList(Module):
+class ModuleList(_Numbered):
     """A list whose modules are registered under their numbers."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
+        self.extend(modules if modules is not None else ())
 
     def __getitem__(self, index: Any) -> Any:
         items = list(self._modules.values())
@@ -80,35 +138,31 @@ class ModuleList(Module):
             return type(self)(items[index])
         return items[_position(index, len(items))]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        self.add_module(str(_position(index, len(self))), module)
-
-    def _renumber(self, modules: list) -> None:
-        self._modules.clear()
-        for number, module in enumerate(modules):
-            self.add_module(str(number), module)
-
-    def __delitem__(self, index: Any) -> None:
-        modules = list(self)
-        del modules[index]
-        self._renumber(modules)
-
-    def append(self, module: Module) -> "ModuleList":
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self, modules: Iterable[Module]) -> "ModuleList":
-        for module in modules:
-            self.append(module)
-        return self
-
     def insert(self, index: int, module: Module) -> None:
+        """Puts a module before the one at index."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
 
-    def __iadd__(self, modules: Iterable[Module]) -> "ModuleList":
+    def __add__(self, other: Iterable[Module]) -> "ModuleList":
+        return ModuleList([*self, *other])
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
+
+    def __repr__(self) -> str:
+        texts = [repr(module) for module in self]
+        if not texts:
+            return f"{self._get_name()}()"
+        lines, start = [], 0
+        for place in range(1, len(texts) + 1):  # equal neighbours share a line
+            if place < len(texts) and texts[place] == texts[start]:
+                continue
+            text = texts[start].replace("\n", "\n  ")
+            count = place - start
+            lines.append(f"({start}): {text}" if count == 1 else f"({start}-{place - 1}): {count} x {text}")
+            start = place
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
 class ModuleDict(Module):
@@ -116,7 +170,8 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
-        self.update(modules or {})
+        if modules is not None:
+            self.update(modules)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -127,7 +182,7 @@ class ModuleDict(Module):
     def __contains__(self, key: str) -> bool:
         return key in self._modules
 
-    def __getitem__(self, key: str) -> Module:
+    def __getitem__(self, key: str) -> Any:
         return self._modules[key]
 
     def __setitem__(self, key: str, module: Module) -> None:
@@ -137,90 +192,31 @@ class ModuleDict(Module):
         del self._modules[key]
 
     def keys(self) -> Iterable[str]:
+        """The names."""
         return self._modules.keys()
 
     def values(self) -> Iterable[Module]:
+        """The modules."""
         return self._modules.values()
 
     def items(self) -> Iterable[tuple[str, Module]]:
+        """Names and modules."""
         return self._modules.items()
 
     def pop(self, key: str) -> Module:
-        return self._modules.pop(key)
+        """Takes the module of a key out."""
+        module = self[key]
+        del self[key]
+        return module
 
     def clear(self) -> None:
+        """Takes all modules out."""
         self._modules.clear()
 
     def update(self, modules: Any) -> None:
-        for key, module in modules.items() if isinstance(modules, Mapping) or hasattr(modules, "items") else modules:
-            self.add_module(key, module)
-
-
-class ParameterList(Module):
-    """A list whose parameters are registered under their numbers."""
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self.extend(values or ())
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def __iter__(self) -> Iterator[Parameter]:
-        return iter(self._parameters.values())
-
-    def __getitem__(self, index: Any) -> Any:
-        values = list(self._parameters.values())
-        return type(self)(values[index]) if isinstance(index, slice) else values[_position(index, len(values))]
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        self.register_parameter(str(_position(index, len(self))), _as_parameter(value))
-
-    def append(self, value: Any) -> "ParameterList":
-        self.register_parameter(str(len(self)), _as_parameter(value))
-        return self
-
-    def extend(self, values: Iterable[Any]) -> "ParameterList":
-        for value in values:
-            self.append(value)
-        return self
-
-
-class ParameterDict(Module):
-    """A dict whose parameters are registered under their keys."""
-
-    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        super().__init__()
-        self.update(values or {})
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parameters)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._parameters
-
-    def __getitem__(self, key: str) -> Parameter:
-        return self._parameters[key]
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.register_parameter(key, _as_parameter(value))
-
-    def keys(self) -> Iterable[str]:
-        return self._parameters.keys()
-
-    def values(self) -> Iterable[Parameter]:
-        return self._parameters.values()
-
-    def items(self) -> Iterable[tuple[str, Parameter]]:
-        return self._parameters.items()
-
-    def update(self, values: Mapping[str, Any]) -> None:
-        for key, value in values.items():
-            self[key] = value
-
-
-def _as_parameter(value: Any) -> Parameter:
-    return value if isinstance(value, Parameter) else Parameter(value)
+        """Adds modules of a mapping or of pairs; those of known keys are replaced."""
+        if not hasattr(modules, "__iter__"):
+            raise TypeError(f"ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                            f"{type(modules).__name__}")
+        for key, module in modules.items() if hasattr(modules, "items") else modules:
+            self[key] = module

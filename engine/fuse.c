@@ -97,10 +97,15 @@ static uint32_t count_buffers(const bd_region *region)
     return count;
 }
 
+static bool is_along_rows(bd_op_class class)
+{
+    return class == BD_CLASS_SCAN || class == BD_CLASS_SORT;
+}
+
 static bool has_room(const bd_region *region, const bd_graph_node *node)
 {
     bool rows = bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0 ||
-                bd_class_of(node) == BD_CLASS_REDUCE;
+                bd_class_of(node) == BD_CLASS_REDUCE || is_along_rows(bd_class_of(node));
     uint32_t most = rows ? BD_REGION_ROW_VALUES_MAX : BD_REGION_VALUES_MAX;
     return region->cost + bd_lower_cost(node) <= BD_REGION_COST_MAX &&
            region->values.count + node->input_count <= most &&
@@ -205,7 +210,8 @@ static uint32_t count_sweeps(const bd_region *region, uint32_t value)
                 level = below > level ? below : level;
             }
             const bd_graph_node *node = bd_graph_at(region->graph, self->node);
-            bool reduces = self->state == BD_VALUE_COMPUTE && bd_class_of(node) == BD_CLASS_REDUCE;
+            bool reduces = self->state == BD_VALUE_COMPUTE &&
+                           (bd_class_of(node) == BD_CLASS_REDUCE || bd_class_of(node) == BD_CLASS_SORT);
             level = (uint8_t)(level + (i == value || reduces));
             changed |= level != levels[i];
             levels[i] = level;
@@ -239,6 +245,8 @@ static bool try_compute(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
         done = once && count_sweeps(region, value) < BD_SWEEPS_MAX &&
                (has_more_axes || count_side_loads(region, value, node) <= SIDE_LOADS_MAX) &&
                bd_region_reduce(region, value);
+    } else if (is_along_rows(class)) {
+        done = count_sweeps(region, value) < BD_SWEEPS_MAX && bd_region_scan(region, value);
     }
     if (!done)
         region->checked = checked;
@@ -359,6 +367,7 @@ static bool start_region(bd_fuse_walk *fuser, bd_region *region, bd_node number,
         done = class == BD_CLASS_REDUCE ? bd_region_reduce(region, value)
                : class == BD_CLASS_DOT  ? bd_region_contract(region, value)
                : class == BD_CLASS_ATTEND ? bd_region_attend(region, value)
+               : is_along_rows(class)   ? bd_region_scan(region, value)
                                         : bd_region_compute(region, value);
     }
     region->live_count--;

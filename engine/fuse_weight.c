@@ -37,8 +37,9 @@ bd_fuse_weight bd_fuse_weigh(const bd_fuse_walk *fuser, bd_node number)
     if (class == BD_CLASS_LEAF)
         return (bd_fuse_weight){
             .source_count = external, .uniform = !external, .sources = {number}};
-    if (class == BD_CLASS_REDUCE || class == BD_CLASS_DOT || class == BD_CLASS_ATTEND ||
-        class == BD_CLASS_SCATTER || class == BD_CLASS_UPDATE)
+    if (class == BD_CLASS_REDUCE || class == BD_CLASS_SCAN || class == BD_CLASS_SORT ||
+        class == BD_CLASS_DOT || class == BD_CLASS_ATTEND || class == BD_CLASS_SCATTER ||
+        class == BD_CLASS_UPDATE)
         return (bd_fuse_weight){.source_count = 1,
                         .anchored = 1,
                         .contracted = class == BD_CLASS_DOT || class == BD_CLASS_ATTEND,

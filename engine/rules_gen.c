@@ -3489,6 +3489,467 @@ static uint32_t decompose_group_norm(const bd_rule_call *call, bd_node *out)
     return 1;
 }
 
+static void gradient_cumsum(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n9;
+        if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+            n9 = call->gradient;
+        } else {
+            const int64_t l1_values[] = {call->attrs[0].value};
+            const bd_attr_value l1 = {.values = l1_values, .count = 1};
+            const bd_attr_value a2[] = {l1};
+            bd_node n3 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){call->gradient}, 1, a2);
+            const bd_attr_value a4[] = {{.value = call->attrs[0].value}, {.value = 0}};
+            bd_node n5 = bd_build(graph, BURN_OP_CUMSUM, (bd_node[]){n3}, 1, a4);
+            const int64_t l6_values[] = {call->attrs[0].value};
+            const bd_attr_value l6 = {.values = l6_values, .count = 1};
+            const bd_attr_value a7[] = {l6};
+            bd_node n8 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n5}, 1, a7);
+            n9 = n8;
+        }
+        out[0] = bd_rule_gradient(graph, n9, call->inputs[0]);
+    }
+}
+
+static uint32_t decompose_cumsum(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n3;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        n3 = call->inputs[0];
+    } else {
+        const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_SCAN_SUM, (bd_node[]){call->inputs[0]}, 1, a1);
+        n3 = n2;
+    }
+    out[0] = n3;
+    return 1;
+}
+
+static void gradient_cumprod(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n3;
+        if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+            n3 = call->gradient;
+        } else {
+            const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+            bd_node n2 = bd_build(graph, BURN_OP_CUMPROD_GRADIENT, (bd_node[]){call->inputs[0], call->gradient}, 2, a1);
+            n3 = n2;
+        }
+        out[0] = bd_rule_gradient(graph, n3, call->inputs[0]);
+    }
+}
+
+static uint32_t decompose_cumprod(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n3;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        n3 = call->inputs[0];
+    } else {
+        const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_SCAN_PROD, (bd_node[]){call->inputs[0]}, 1, a1);
+        n3 = n2;
+    }
+    out[0] = n3;
+    return 1;
+}
+
+static uint32_t decompose_cumprod_gradient(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_rule_whole(graph, 0);
+    bd_node n2 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], n1}, 2, NULL);
+    const bd_attr_value a3[] = {{.value = call->attrs[0].value}, {.value = 0}};
+    bd_node n4 = bd_build(graph, BURN_OP_CUMSUM, (bd_node[]){n2}, 1, a3);
+    bd_node n5 = bd_rule_whole(graph, 1);
+    bd_node n6 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n4, n5}, 2, NULL);
+    bd_node n7 = bd_build(graph, BURN_OP_LOGICAL_AND, (bd_node[]){n2, n6}, 2, NULL);
+    const bd_attr_value a8[] = {{.value = call->attrs[0].value}, {.value = 0}};
+    bd_node n9 = bd_build(graph, BURN_OP_CUMPROD, (bd_node[]){call->inputs[0]}, 1, a8);
+    bd_node n10 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[1], n9}, 2, NULL);
+    const int64_t l11_values[] = {call->attrs[0].value};
+    const bd_attr_value l11 = {.values = l11_values, .count = 1};
+    const bd_attr_value a12[] = {l11};
+    bd_node n13 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n10}, 1, a12);
+    const bd_attr_value a14[] = {{.value = call->attrs[0].value}, {.value = 0}};
+    bd_node n15 = bd_build(graph, BURN_OP_CUMSUM, (bd_node[]){n13}, 1, a14);
+    const int64_t l16_values[] = {call->attrs[0].value};
+    const bd_attr_value l16 = {.values = l16_values, .count = 1};
+    const bd_attr_value a17[] = {l16};
+    bd_node n18 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n15}, 1, a17);
+    bd_node n19 = bd_rule_whole(graph, 1);
+    bd_node n20 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n19, call->inputs[0]}, 3, NULL);
+    bd_node n21 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n18, n20}, 2, NULL);
+    bd_node n22 = bd_rule_whole(graph, 1);
+    bd_node n23 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n7, n22, call->inputs[0]}, 3, NULL);
+    const bd_attr_value a24[] = {{.value = call->attrs[0].value}, {.value = 0}};
+    bd_node n25 = bd_build(graph, BURN_OP_CUMPROD, (bd_node[]){n23}, 1, a24);
+    bd_node n26 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[1], n25}, 2, NULL);
+    const int64_t l27_values[] = {call->attrs[0].value};
+    const bd_attr_value l27 = {.values = l27_values, .count = 1};
+    const bd_attr_value a28[] = {l27};
+    bd_node n29 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n26}, 1, a28);
+    const bd_attr_value a30[] = {{.value = call->attrs[0].value}, {.value = 0}};
+    bd_node n31 = bd_build(graph, BURN_OP_CUMSUM, (bd_node[]){n29}, 1, a30);
+    const int64_t l32_values[] = {call->attrs[0].value};
+    const bd_attr_value l32 = {.values = l32_values, .count = 1};
+    const bd_attr_value a33[] = {l32};
+    bd_node n34 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n31}, 1, a33);
+    bd_node n35 = bd_rule_whole(graph, 0);
+    bd_node n36 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n4, n35}, 2, NULL);
+    bd_node n37 = bd_rule_whole(graph, 0);
+    bd_node n38 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n7, n34, n37}, 3, NULL);
+    bd_node n39 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n36, n21, n38}, 3, NULL);
+    out[0] = n39;
+    return 1;
+}
+
+static uint32_t decompose_cummax(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n7;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
+        bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
+        n7 = n2;
+    } else {
+        const bd_attr_value a3[] = {{.value = call->attrs[0].value}};
+        bd_node n4 = bd_build(graph, BURN_OP_SCAN_MAX, (bd_node[]){call->inputs[0]}, 1, a3);
+        const bd_attr_value a5[] = {{.value = call->attrs[0].value}};
+        bd_node n6 = bd_build(graph, BURN_OP_SCAN_PLACES, (bd_node[]){call->inputs[0], n4}, 2, a5);
+        n7 = n6;
+    }
+    bd_node n10;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        n10 = call->inputs[0];
+    } else {
+        const bd_attr_value a8[] = {{.value = call->attrs[0].value}};
+        bd_node n9 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){call->inputs[0], n7}, 2, a8);
+        n10 = n9;
+    }
+    out[0] = n10;
+    out[1] = n7;
+    return 2;
+}
+
+static uint32_t decompose_cummin(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n7;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
+        bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
+        n7 = n2;
+    } else {
+        const bd_attr_value a3[] = {{.value = call->attrs[0].value}};
+        bd_node n4 = bd_build(graph, BURN_OP_SCAN_MIN, (bd_node[]){call->inputs[0]}, 1, a3);
+        const bd_attr_value a5[] = {{.value = call->attrs[0].value}};
+        bd_node n6 = bd_build(graph, BURN_OP_SCAN_PLACES, (bd_node[]){call->inputs[0], n4}, 2, a5);
+        n7 = n6;
+    }
+    bd_node n10;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        n10 = call->inputs[0];
+    } else {
+        const bd_attr_value a8[] = {{.value = call->attrs[0].value}};
+        bd_node n9 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){call->inputs[0], n7}, 2, a8);
+        n10 = n9;
+    }
+    out[0] = n10;
+    out[1] = n7;
+    return 2;
+}
+
+static uint32_t decompose_scan_places(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
+    bd_node n2 = bd_build(graph, BURN_OP_NE, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+    bd_node n3 = bd_build(graph, BURN_OP_LOGICAL_OR, (bd_node[]){n1, n2}, 2, NULL);
+    const bd_attr_value a4[] = {bd_rule_dims(graph, call->inputs[0], 0, bd_rule_rank(graph, call->inputs[0])), {.value = call->attrs[0].value}};
+    bd_node n5 = bd_build(graph, BURN_OP_IOTA, NULL, 0, a4);
+    bd_node n6 = bd_rule_whole(graph, 0);
+    bd_node n7 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n3, n5, n6}, 3, NULL);
+    const bd_attr_value a8[] = {{.value = call->attrs[0].value}};
+    bd_node n9 = bd_build(graph, BURN_OP_SCAN_MAX, (bd_node[]){n7}, 1, a8);
+    out[0] = n9;
+    return 1;
+}
+
+static void gradient_logcumsumexp(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_rule_whole(graph, 0);
+        bd_node n2 = bd_build(graph, BURN_OP_GT, (bd_node[]){call->gradient, n1}, 2, NULL);
+        bd_node n3 = bd_rule_whole(graph, 0);
+        bd_node n4 = bd_build(graph, BURN_OP_GT, (bd_node[]){call->gradient, n3}, 2, NULL);
+        bd_node n5 = bd_rule_whole(graph, 1);
+        bd_node n6 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n4, call->gradient, n5}, 3, NULL);
+        bd_node n7 = bd_build(graph, BURN_OP_LOG, (bd_node[]){n6}, 1, NULL);
+        bd_node n8 = bd_rule_number(graph, -1e+30);
+        bd_node n9 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n7, n8}, 3, NULL);
+        bd_node n10 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n9, call->self}, 2, NULL);
+        bd_node n11 = bd_rule_whole(graph, 0);
+        bd_node n12 = bd_build(graph, BURN_OP_LT, (bd_node[]){call->gradient, n11}, 2, NULL);
+        bd_node n13 = bd_rule_whole(graph, 0);
+        bd_node n14 = bd_build(graph, BURN_OP_LT, (bd_node[]){call->gradient, n13}, 2, NULL);
+        bd_node n15 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->gradient}, 1, NULL);
+        bd_node n16 = bd_rule_whole(graph, 1);
+        bd_node n17 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n14, n15, n16}, 3, NULL);
+        bd_node n18 = bd_build(graph, BURN_OP_LOG, (bd_node[]){n17}, 1, NULL);
+        bd_node n19 = bd_rule_number(graph, -1e+30);
+        bd_node n20 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n12, n18, n19}, 3, NULL);
+        bd_node n21 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n20, call->self}, 2, NULL);
+        bd_node n43;
+        if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+            n43 = call->gradient;
+        } else {
+            const int64_t l22_values[] = {call->attrs[0].value};
+            const bd_attr_value l22 = {.values = l22_values, .count = 1};
+            const bd_attr_value a23[] = {l22};
+            bd_node n24 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n10}, 1, a23);
+            const bd_attr_value a25[] = {{.value = call->attrs[0].value}};
+            bd_node n26 = bd_build(graph, BURN_OP_LOGCUMSUMEXP, (bd_node[]){n24}, 1, a25);
+            const int64_t l27_values[] = {call->attrs[0].value};
+            const bd_attr_value l27 = {.values = l27_values, .count = 1};
+            const bd_attr_value a28[] = {l27};
+            bd_node n29 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n26}, 1, a28);
+            bd_node n30 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n29}, 2, NULL);
+            bd_node n31 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n30}, 1, NULL);
+            const int64_t l32_values[] = {call->attrs[0].value};
+            const bd_attr_value l32 = {.values = l32_values, .count = 1};
+            const bd_attr_value a33[] = {l32};
+            bd_node n34 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n21}, 1, a33);
+            const bd_attr_value a35[] = {{.value = call->attrs[0].value}};
+            bd_node n36 = bd_build(graph, BURN_OP_LOGCUMSUMEXP, (bd_node[]){n34}, 1, a35);
+            const int64_t l37_values[] = {call->attrs[0].value};
+            const bd_attr_value l37 = {.values = l37_values, .count = 1};
+            const bd_attr_value a38[] = {l37};
+            bd_node n39 = bd_build(graph, BURN_OP_FLIP, (bd_node[]){n36}, 1, a38);
+            bd_node n40 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n39}, 2, NULL);
+            bd_node n41 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n40}, 1, NULL);
+            bd_node n42 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n31, n41}, 2, NULL);
+            n43 = n42;
+        }
+        out[0] = bd_rule_gradient(graph, n43, call->inputs[0]);
+    }
+}
+
+static uint32_t decompose_logcumsumexp(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n3;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        n3 = call->inputs[0];
+    } else {
+        const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_SCAN_LOGSUM, (bd_node[]){call->inputs[0]}, 1, a1);
+        n3 = n2;
+    }
+    out[0] = n3;
+    return 1;
+}
+
+static uint32_t decompose_sort(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n5;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
+        bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
+        n5 = n2;
+    } else {
+        const bd_attr_value a3[] = {{.value = call->attrs[0].value}, {.value = call->attrs[1].value}};
+        bd_node n4 = bd_build(graph, BURN_OP_SORT_ORDER, (bd_node[]){call->inputs[0]}, 1, a3);
+        n5 = n4;
+    }
+    bd_node n8;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        n8 = call->inputs[0];
+    } else {
+        const bd_attr_value a6[] = {{.value = call->attrs[0].value}};
+        bd_node n7 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){call->inputs[0], n5}, 2, a6);
+        n8 = n7;
+    }
+    out[0] = n8;
+    out[1] = n5;
+    return 2;
+}
+
+static uint32_t decompose_argsort(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n5;
+    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
+        bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
+        n5 = n2;
+    } else {
+        const bd_attr_value a3[] = {{.value = call->attrs[0].value}, {.value = call->attrs[1].value}};
+        bd_node n4 = bd_build(graph, BURN_OP_SORT_ORDER, (bd_node[]){call->inputs[0]}, 1, a3);
+        n5 = n4;
+    }
+    out[0] = n5;
+    return 1;
+}
+
+static void gradient_scatter_prod(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_rule_whole(graph, 0);
+        bd_node n2 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], n1}, 2, NULL);
+        bd_node n3 = bd_rule_whole(graph, 0);
+        bd_node n4 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[2], n3}, 2, NULL);
+        bd_node n5 = bd_rule_whole(graph, 1);
+        bd_node n6 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n5, call->inputs[0]}, 3, NULL);
+        bd_node n7 = bd_rule_whole(graph, 1);
+        bd_node n8 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n4, n7, call->inputs[2]}, 3, NULL);
+        const bd_attr_value a9[] = {{.value = call->attrs[0].value}};
+        bd_node n10 = bd_build(graph, BURN_OP_SCATTER_PROD, (bd_node[]){n6, call->inputs[1], n8}, 3, a9);
+        bd_node n11 = bd_build_cast(graph, n2, (burn_dtype)(5));
+        bd_node n12 = bd_build_cast(graph, n4, (burn_dtype)(5));
+        const bd_attr_value a13[] = {{.value = call->attrs[0].value}};
+        bd_node n14 = bd_build(graph, BURN_OP_SCATTER_ADD, (bd_node[]){n11, call->inputs[1], n12}, 3, a13);
+        bd_node n15 = bd_rule_whole(graph, 1);
+        bd_node n16 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n14, n15}, 2, NULL);
+        bd_node n17 = bd_rule_whole(graph, 0);
+        bd_node n18 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n16, n10, n17}, 3, NULL);
+        bd_node n19 = bd_rule_whole(graph, 0);
+        bd_node n20 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n14, n19}, 2, NULL);
+        bd_node n21 = bd_rule_whole(graph, 1);
+        bd_node n22 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n21, call->inputs[0]}, 3, NULL);
+        bd_node n23 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n10, n22}, 2, NULL);
+        bd_node n24 = bd_rule_whole(graph, 0);
+        bd_node n25 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n20, n23, n24}, 3, NULL);
+        bd_node n26 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n18, n25}, 3, NULL);
+        bd_node n27 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n26}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n27, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    out[2] = BD_NODE_NONE;
+    if (call->wanted[2]) {
+        bd_node n1 = bd_rule_whole(graph, 0);
+        bd_node n2 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], n1}, 2, NULL);
+        bd_node n3 = bd_rule_whole(graph, 0);
+        bd_node n4 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[2], n3}, 2, NULL);
+        bd_node n5 = bd_rule_whole(graph, 1);
+        bd_node n6 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n5, call->inputs[0]}, 3, NULL);
+        bd_node n7 = bd_rule_whole(graph, 1);
+        bd_node n8 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n4, n7, call->inputs[2]}, 3, NULL);
+        const bd_attr_value a9[] = {{.value = call->attrs[0].value}};
+        bd_node n10 = bd_build(graph, BURN_OP_SCATTER_PROD, (bd_node[]){n6, call->inputs[1], n8}, 3, a9);
+        const bd_attr_value a11[] = {{.value = call->attrs[0].value}};
+        bd_node n12 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){n10, call->inputs[1]}, 2, a11);
+        bd_node n13 = bd_build_cast(graph, n2, (burn_dtype)(5));
+        bd_node n14 = bd_build_cast(graph, n4, (burn_dtype)(5));
+        const bd_attr_value a15[] = {{.value = call->attrs[0].value}};
+        bd_node n16 = bd_build(graph, BURN_OP_SCATTER_ADD, (bd_node[]){n13, call->inputs[1], n14}, 3, a15);
+        const bd_attr_value a17[] = {{.value = call->attrs[0].value}};
+        bd_node n18 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){n16, call->inputs[1]}, 2, a17);
+        const bd_attr_value a19[] = {{.value = call->attrs[0].value}};
+        bd_node n20 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){call->gradient, call->inputs[1]}, 2, a19);
+        bd_node n21 = bd_rule_whole(graph, 1);
+        bd_node n22 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n18, n21}, 2, NULL);
+        bd_node n23 = bd_rule_whole(graph, 0);
+        bd_node n24 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n22, n12, n23}, 3, NULL);
+        bd_node n25 = bd_rule_whole(graph, 0);
+        bd_node n26 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n18, n25}, 2, NULL);
+        bd_node n27 = bd_rule_whole(graph, 1);
+        bd_node n28 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n4, n27, call->inputs[2]}, 3, NULL);
+        bd_node n29 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n12, n28}, 2, NULL);
+        bd_node n30 = bd_rule_whole(graph, 0);
+        bd_node n31 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n26, n29, n30}, 3, NULL);
+        bd_node n32 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n4, n24, n31}, 3, NULL);
+        bd_node n33 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n20, n32}, 2, NULL);
+        out[2] = bd_rule_gradient(graph, n33, call->inputs[2]);
+    }
+}
+
+static void gradient_scatter_max(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_SCATTER_EXTREME_GRADIENT, (bd_node[]){call->inputs[0], call->inputs[1], call->inputs[2], call->self, call->gradient}, 5, a1);
+        bd_node n3 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], call->self}, 2, NULL);
+        bd_node n4 = bd_build_cast(graph, n3, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n2, n4}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n5, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    out[2] = BD_NODE_NONE;
+    if (call->wanted[2]) {
+        const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_SCATTER_EXTREME_GRADIENT, (bd_node[]){call->inputs[0], call->inputs[1], call->inputs[2], call->self, call->gradient}, 5, a1);
+        const bd_attr_value a3[] = {{.value = call->attrs[0].value}};
+        bd_node n4 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){n2, call->inputs[1]}, 2, a3);
+        const bd_attr_value a5[] = {{.value = call->attrs[0].value}};
+        bd_node n6 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){call->self, call->inputs[1]}, 2, a5);
+        bd_node n7 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[2], n6}, 2, NULL);
+        bd_node n8 = bd_build_cast(graph, n7, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n8}, 2, NULL);
+        out[2] = bd_rule_gradient(graph, n9, call->inputs[2]);
+    }
+}
+
+static void gradient_scatter_min(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_SCATTER_EXTREME_GRADIENT, (bd_node[]){call->inputs[0], call->inputs[1], call->inputs[2], call->self, call->gradient}, 5, a1);
+        bd_node n3 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], call->self}, 2, NULL);
+        bd_node n4 = bd_build_cast(graph, n3, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n2, n4}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n5, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    out[2] = BD_NODE_NONE;
+    if (call->wanted[2]) {
+        const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
+        bd_node n2 = bd_build(graph, BURN_OP_SCATTER_EXTREME_GRADIENT, (bd_node[]){call->inputs[0], call->inputs[1], call->inputs[2], call->self, call->gradient}, 5, a1);
+        const bd_attr_value a3[] = {{.value = call->attrs[0].value}};
+        bd_node n4 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){n2, call->inputs[1]}, 2, a3);
+        const bd_attr_value a5[] = {{.value = call->attrs[0].value}};
+        bd_node n6 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){call->self, call->inputs[1]}, 2, a5);
+        bd_node n7 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[2], n6}, 2, NULL);
+        bd_node n8 = bd_build_cast(graph, n7, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+        bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n8}, 2, NULL);
+        out[2] = bd_rule_gradient(graph, n9, call->inputs[2]);
+    }
+}
+
+static uint32_t decompose_scatter_extreme_gradient(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], call->inputs[3]}, 2, NULL);
+    bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    const bd_attr_value a3[] = {{.value = call->attrs[0].value}};
+    bd_node n4 = bd_build(graph, BURN_OP_GATHER, (bd_node[]){call->inputs[3], call->inputs[1]}, 2, a3);
+    bd_node n5 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[2], n4}, 2, NULL);
+    bd_node n6 = bd_build_cast(graph, n5, (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    const bd_attr_value a7[] = {{.value = call->attrs[0].value}};
+    bd_node n8 = bd_build(graph, BURN_OP_SCATTER_ADD, (bd_node[]){n2, call->inputs[1], n6}, 3, a7);
+    bd_node n9 = bd_rule_whole(graph, 1);
+    bd_node n10 = bd_build(graph, BURN_OP_MAXIMUM, (bd_node[]){n8, n9}, 2, NULL);
+    bd_node n11 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->inputs[4], n10}, 2, NULL);
+    out[0] = n11;
+    return 1;
+}
+
 static uint32_t decompose_lstm_step(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
@@ -4128,6 +4589,12 @@ static const bd_gradient_rule gradient_rules[399] = {
     [BURN_OP_AVG_POOL] = bd_gradient_avg_pool,
     [BURN_OP_BATCH_NORM] = gradient_batch_norm,
     [BURN_OP_GROUP_NORM] = gradient_group_norm,
+    [BURN_OP_CUMSUM] = gradient_cumsum,
+    [BURN_OP_CUMPROD] = gradient_cumprod,
+    [BURN_OP_LOGCUMSUMEXP] = gradient_logcumsumexp,
+    [BURN_OP_SCATTER_PROD] = gradient_scatter_prod,
+    [BURN_OP_SCATTER_MAX] = gradient_scatter_max,
+    [BURN_OP_SCATTER_MIN] = gradient_scatter_min,
 };
 
 static const bd_decompose_rule decompose_rules[399] = {
@@ -4213,6 +4680,16 @@ static const bd_decompose_rule decompose_rules[399] = {
     [BURN_OP_BATCH_NORM] = decompose_batch_norm,
     [BURN_OP_BATCH_NORM_FIXED] = decompose_batch_norm_fixed,
     [BURN_OP_GROUP_NORM] = decompose_group_norm,
+    [BURN_OP_CUMSUM] = decompose_cumsum,
+    [BURN_OP_CUMPROD] = decompose_cumprod,
+    [BURN_OP_CUMPROD_GRADIENT] = decompose_cumprod_gradient,
+    [BURN_OP_CUMMAX] = decompose_cummax,
+    [BURN_OP_CUMMIN] = decompose_cummin,
+    [BURN_OP_SCAN_PLACES] = decompose_scan_places,
+    [BURN_OP_LOGCUMSUMEXP] = decompose_logcumsumexp,
+    [BURN_OP_SORT] = decompose_sort,
+    [BURN_OP_ARGSORT] = decompose_argsort,
+    [BURN_OP_SCATTER_EXTREME_GRADIENT] = decompose_scatter_extreme_gradient,
     [BURN_OP_LSTM_STEP] = decompose_lstm_step,
     [BURN_OP_GRU_STEP] = decompose_gru_step,
     [BURN_OP_RMSPROP_STEP] = decompose_rmsprop_step,

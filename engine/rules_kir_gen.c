@@ -255,6 +255,25 @@ int bd_op_kir(burn_op op)
     case BURN_OP_BATCH_NORM:
     case BURN_OP_BATCH_NORM_FIXED:
     case BURN_OP_GROUP_NORM:
+    case BURN_OP_CUMSUM:
+    case BURN_OP_CUMPROD:
+    case BURN_OP_CUMPROD_GRADIENT:
+    case BURN_OP_CUMMAX:
+    case BURN_OP_CUMMIN:
+    case BURN_OP_SCAN_PLACES:
+    case BURN_OP_LOGCUMSUMEXP:
+    case BURN_OP_SORT:
+    case BURN_OP_ARGSORT:
+    case BURN_OP_SCATTER_PROD:
+    case BURN_OP_SCATTER_MAX:
+    case BURN_OP_SCATTER_MIN:
+    case BURN_OP_SCATTER_EXTREME_GRADIENT:
+    case BURN_OP_SCAN_SUM:
+    case BURN_OP_SCAN_PROD:
+    case BURN_OP_SCAN_MAX:
+    case BURN_OP_SCAN_MIN:
+    case BURN_OP_SCAN_LOGSUM:
+    case BURN_OP_SORT_ORDER:
     case BURN_OP_LSTM_STEP:
     case BURN_OP_GRU_STEP:
     case BURN_OP_RMSPROP_STEP:

@@ -35,7 +35,8 @@ static unsigned axes_of_instr(const bd_emit *emit, const bd_kir_instr *instr)
             parallel |= 1u << axis;
     if (bd_part_is_reduction(instr->code))
         return parallel;
-    if (instr->code == BD_KIR_RESTORE || instr->code == BD_KIR_ACC)
+    if (instr->code == BD_KIR_RESTORE || instr->code == BD_KIR_ACC ||
+        bd_kir_is_scan((bd_kir_code)instr->code))
         return all;
     if (instr->code == BD_KIR_INDEX)
         axes |= 1u << instr->index;
@@ -108,7 +109,8 @@ static bool instr_varies(const bd_emit *emit, const bd_kir_instr *instr)
     int axis = emit->vector_axis;
     if (axis < 0)
         return false;
-    if (instr->code == BD_KIR_RESTORE || instr->code == BD_KIR_ACC)
+    if (instr->code == BD_KIR_RESTORE || instr->code == BD_KIR_ACC ||
+        bd_kir_is_scan((bd_kir_code)instr->code))
         return true;
     if (bd_part_is_reduction(instr->code))
         return program->axes[axis].role != BD_KIR_SERIAL;

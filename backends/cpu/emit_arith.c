@@ -108,6 +108,7 @@ static int unary_function(int code)
         return BD_MATH_##name;
 #define MATH2(name, expression)
 #define MATHI(name, expression)
+#define MATHS(name)
 #include "backends/cpu/math_calls.def"
     default:
         return -1;

@@ -94,6 +94,10 @@ void bd_emit_instr(bd_emit *emit, int number)
         bd_part_reduce(emit, number);
         return;
     }
+    if (bd_kir_is_scan((bd_kir_code)instr->code)) {
+        bd_part_scan(emit, number);
+        return;
+    }
     switch ((int)instr->code) {
     case BD_KIR_CONST:
         *result = constant(emit, instr);
@@ -132,6 +136,9 @@ void bd_emit_instr(bd_emit *emit, int number)
         return;
     case BD_KIR_RESTORE:
         *result = bd_part_restore(emit, instr);
+        return;
+    case BD_KIR_SORT:
+        bd_part_sort(emit, instr);
         return;
     case BD_KIR_YIELD:
         emit->yielded = emit->values[instr->operands[0]];

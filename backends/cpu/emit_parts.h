@@ -17,7 +17,7 @@ static inline bool bd_part_has_access(int code)
 static inline bool bd_part_is_effect(int code)
 {
     return code == BD_KIR_STORE || code == BD_KIR_STORE_AT || code == BD_KIR_SAVE ||
-           code == BD_KIR_YIELD;
+           code == BD_KIR_YIELD || code == BD_KIR_SORT;
 }
 
 LLVMBasicBlockRef bd_part_block(bd_emit *emit);
@@ -75,9 +75,13 @@ LLVMValueRef bd_part_pow(bd_emit *emit, burn_dtype dtype, LLVMValueRef x, LLVMVa
 /* Through a table of C functions over f64 or i64 arrays. */
 LLVMValueRef bd_part_math_call(bd_emit *emit, int function, LLVMValueRef a, LLVMValueRef b);
 
+/* scan.c */
+void bd_part_scan(bd_emit *emit, int instr);
+
 /* loop_reduce.c */
 /* The innermost SERIAL axis of an EACH phase of columns; else -1. */
 int bd_loop_column_axis(const struct bd_emit_loop *loop);
 void bd_part_reduce(bd_emit *emit, int instr);
+void bd_part_sort(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_save(bd_emit *emit, const bd_kir_instr *instr);
 LLVMValueRef bd_part_restore(bd_emit *emit, const bd_kir_instr *instr);

@@ -229,6 +229,7 @@ static void each_phase(walk *w, int p, LLVMValueRef first, LLVMValueRef last)
     if (shape->form == BD_LOOP_ROW)
         bd_emit_lanes(emit, shape->vector_axis, shape->lanes);
     bd_loop_reductions_begin(emit, p);
+    bd_loop_scans_begin(emit, phase);
     if (shape->serial_count > 0) {
         nest(w, phase, first, last);
     } else {

@@ -15,8 +15,17 @@ typedef struct bd_reduction {
     LLVMValueRef scalar_total[2]; /* for tails of one lane; NULL where tails are masked */
 } bd_reduction;
 
+/* A scan of the EACH phase at hand. */
+typedef struct bd_scan {
+    int instr, code;
+    burn_dtype dtype;
+    LLVMValueRef carried; /* an alloca: what was seen of the row; of each row in columns */
+} bd_scan;
+
 typedef struct bd_emit_loop {
     const bd_loop_shape *shape;
+    bd_scan scans[BD_LOOP_SCANS_MAX];
+    int scan_count;
     bd_reduction reductions[BD_LOOP_REDUCTIONS_MAX];
     int reduction_count;
     LLVMValueRef extents[BD_KIR_AXES_MAX];
@@ -28,6 +37,9 @@ typedef struct bd_emit_loop {
 /* Row-major position over the SERIAL axes, of lane 0. */
 LLVMValueRef bd_loop_linear(bd_emit *emit);
 void bd_loop_slots_begin(bd_emit *emit);
+
+/* Sets the scans of an EACH phase to having seen nothing (scan.c). */
+void bd_loop_scans_begin(bd_emit *emit, const bd_kir_phase *phase);
 
 /* Prepares the reductions of an EACH phase: totals at the identity. */
 void bd_loop_reductions_begin(bd_emit *emit, int phase);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "backends/cpu/loop_parts.h"
+#include "backends/cpu/math_calls.h"
 #include "proto/base/assert.h"
 
 static bool is_arg(int code)
@@ -471,6 +472,28 @@ static LLVMValueRef slot_place(bd_emit *emit, const bd_kir_instr *instr, LLVMTyp
     if (loop->shape->form == BD_LOOP_COLUMN)
         linear = LLVMBuildMul(emit->builder, linear, bd_emit_i64(emit, emit->lanes), "");
     return bd_part_offset(emit, base, type, linear);
+}
+
+/* The slots of a sort lie one behind the other, from the positions on in equal distances. */
+void bd_part_sort(bd_emit *emit, const bd_kir_instr *instr)
+{
+    bd_emit_loop *loop = emit->loop;
+    LLVMBuilderRef b = emit->builder;
+    LLVMTypeRef pointer = emit->module->pointer, i64 = emit->module->i64;
+    BD_ASSERT(loop->shape->form == BD_LOOP_ROW);
+    LLVMValueRef count = bd_emit_i64(emit, 1);
+    for (int i = 0; i < loop->shape->serial_count; i++)
+        count = LLVMBuildMul(b, count, loop->extents[loop->shape->serial[i]], "");
+    int function = bd_sort_function((burn_dtype)instr->dtype, instr->flags & 1);
+    LLVMValueRef entry = bd_part_offset(emit, emit->math, pointer, bd_emit_i64(emit, function));
+    LLVMTypeRef parameters[] = {pointer, pointer, i64};
+    LLVMValueRef arguments[] = {
+        bd_part_offset(emit, loop->slot_base, emit->module->i8, loop->slot_offsets[instr->index]),
+        bd_part_offset(emit, loop->slot_base, emit->module->i8,
+                       loop->slot_offsets[instr->index + 1]),
+        count};
+    LLVMBuildCall2(b, LLVMFunctionType(emit->module->none, parameters, 3, 0),
+                   LLVMBuildLoad2(b, pointer, entry, ""), arguments, 3, "");
 }
 
 void bd_part_save(bd_emit *emit, const bd_kir_instr *instr)

@@ -53,6 +53,8 @@ static int weight_of(const bd_kir_instr *instr)
     case BD_KIR_POW:
     case BD_KIR_ATAN2:
         return wide ? 80 : 40;
+    case BD_KIR_SORT:
+    case BD_KIR_SCAN_LOGSUM:
     case BD_KIR_LGAMMA:
     case BD_KIR_DIGAMMA:
     case BD_KIR_FLOORDIV:
@@ -151,11 +153,12 @@ static void choose_axis(const bd_kir *program, bd_loop_shape *shape)
     shape->vector_axis = best;
     if (shape->each_count == 0)
         return;
-    if (last_serial >= 0 && (best < 0 || score(program, last_serial, true) >= best_score)) {
+    if (last_serial >= 0 && (best < 0 || shape->sorts || score(program, last_serial, true) >= best_score)) {
         shape->form = BD_LOOP_ROW;
         shape->vector_axis = last_serial;
-    } else if (best < 0) {
+    } else if (best < 0 || shape->sorts) {
         shape->form = BD_LOOP_ROW;
+        shape->vector_axis = -1;
     }
 }
 
@@ -164,7 +167,8 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
 {
     unsigned lanes = target->vector_bytes / (is_f64_program(program) ? 8 : 4);
     shape->unroll = 1;
-    if (!has_gather(program, shape->vector_axis)) {
+    bool lanes_depend = shape->scan_count > 0 && shape->form == BD_LOOP_ROW;
+    if (!has_gather(program, shape->vector_axis) && !lanes_depend) {
         if (shape->form == BD_LOOP_MAP)
             shape->unroll = weight <= 6 ? 2 : 1;
         else
@@ -198,12 +202,18 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
         if (phase->kind == BD_KIR_EACH)
             shape.each[shape.each_count++] = p;
         weight += phase->kind == BD_KIR_UNIFORM ? 0 : phase_weight(program, phase);
+        int scans = 0;
         for (int i = phase->first; i < phase->first + phase->count; i++) {
             const bd_kir_instr *instr = &program->instrs[i];
+            shape.sorts |= instr->code == BD_KIR_SORT;
+            scans += bd_kir_is_scan((bd_kir_code)instr->code);
+            if (scans > BD_LOOP_SCANS_MAX)
+                BD_FAIL(UNSUPPORTED, "a kernel has more than %d scans", BD_LOOP_SCANS_MAX);
             if (phase->kind != BD_KIR_EACH)
                 continue;
             ordered |= instr->code == BD_KIR_STORE_AT;
             shape.split_slots |= instr->code == BD_KIR_SAVE;
+            shape.scan_count += bd_kir_is_scan((bd_kir_code)instr->code);
             if (!bd_part_is_reduction(instr->code))
                 continue;
             if (shape.reduction_count == BD_LOOP_REDUCTIONS_MAX)
@@ -224,7 +234,8 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
     /* Rows of several phases, as of a softmax, are many or short, unless all is one row. */
     bool one_row = shape.outer_count == 0 && shape.form == BD_LOOP_ROW;
     shape.may_split = (shape.each_count == 1 || (one_row && shape.each_count <= 10)) &&
-                      shape.serial_count > 0 && !ordered && shape.reduction_count > 0;
+                      shape.serial_count > 0 && !ordered && shape.reduction_count > 0 &&
+                      shape.scan_count == 0 && !shape.sorts;
     *out = shape;
     return NULL;
 }

@@ -4,7 +4,7 @@
  *   MAP     lanes along a PARALLEL axis; an item is a tile of that axis at one point of the others
  *   COLUMN  as MAP with SERIAL loops inside; an item is `lanes` rows
  *   ROW     lanes along the innermost SERIAL axis; an item is one row
- * COLUMN and ROW may be split: the outermost SERIAL axis is cut into chunks of a size that depends
+ * A SORT takes whole rows, so its programs are ROW. COLUMN and ROW without scans and sorts may be split: the outermost SERIAL axis is cut into chunks of a size that depends
  * on sizes only; each EACH phase is a pass over rows and chunks that leaves partials in the shared
  * scratch, followed by a pass over rows that combines them. */
 #pragma once
@@ -19,6 +19,7 @@ enum {
     BD_LOOP_CHUNK = 32768,      /* elements of a chunk of a split reduction */
     BD_LOOP_SPLIT_ITEMS = 16,   /* fewer items than this are split */
     BD_LOOP_REDUCTIONS_MAX = 128,
+    BD_LOOP_SCANS_MAX = 32, /* of a phase */
 };
 
 /* Which bd_call.params hold what. */
@@ -37,6 +38,8 @@ typedef struct bd_loop_shape {
     unsigned lanes, unroll;
     bool masked; /* as the target's */
     bool may_split;
+    bool sorts;
+    int scan_count;
     bool split_slots;                          /* the split needs slots in shared scratch */
     int outer[BD_KIR_AXES_MAX], outer_count;   /* axes that items walk, but for the vector axis */
     int serial[BD_KIR_AXES_MAX], serial_count; /* outermost first */

@@ -107,11 +107,13 @@ static int64_t power(int64_t base, int64_t exponent)
             items[i] = expression;                                                                 \
         }                                                                                          \
     }
+#define MATHS(name)
 #include "backends/cpu/math_calls.def"
 
 const bd_math_call bd_math_calls[BD_MATH_COUNT] = {
 #define MATH1(name, expression) call_##name,
 #define MATH2(name, expression) call_##name,
 #define MATHI(name, expression) call_##name,
+#define MATHS(name) bd_##name,
 #include "backends/cpu/math_calls.def"
 };

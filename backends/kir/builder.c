@@ -194,6 +194,7 @@ static uint8_t dtype_for(const bd_kir_builder *builder, const bd_kir_instr *inst
         }
         return BURN_DTYPE_NONE;
     case BD_KIR_RESTORE:
+    case BD_KIR_SORT:
         return instr->index < builder->slot_dtypes.count ? builder->slot_dtypes.items[instr->index]
                                                          : (uint8_t)BURN_DTYPE_NONE;
     }
@@ -223,12 +224,14 @@ static bd_kir_instr canonical(const bd_kir_builder *builder, const bd_kir_instr 
                   code == BD_KIR_STORE_AT;
     bool indexed = memory || code == BD_KIR_SCALAR || code == BD_KIR_INDEX ||
                    code == BD_KIR_GUARD || code == BD_KIR_CHECK || code == BD_KIR_RANDOM_BITS ||
-                   code == BD_KIR_RANDOM_UNIFORM || code == BD_KIR_SAVE || code == BD_KIR_RESTORE;
+                   code == BD_KIR_RANDOM_UNIFORM || code == BD_KIR_SAVE || code == BD_KIR_RESTORE ||
+                   code == BD_KIR_SORT;
     if (memory)
         made.guard = instr->guard;
     if (indexed)
         made.index = instr->index;
-    if (code == BD_KIR_CHECK || code == BD_KIR_STORE || code == BD_KIR_STORE_AT)
+    if (code == BD_KIR_CHECK || code == BD_KIR_SORT || code == BD_KIR_STORE ||
+        code == BD_KIR_STORE_AT)
         made.flags = instr->flags;
     if (code == BD_KIR_INTEGER || code == BD_KIR_CHECK || code == BD_KIR_LOAD_AT ||
         code == BD_KIR_STORE_AT)

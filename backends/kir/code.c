@@ -40,6 +40,11 @@ bool bd_kir_is_reduce(bd_kir_code code)
     return code >= BD_KIR_REDUCE_SUM && code <= BD_KIR_REDUCE_ARGMIN;
 }
 
+bool bd_kir_is_scan(bd_kir_code code)
+{
+    return code >= BD_KIR_SCAN_SUM && code <= BD_KIR_SCAN_LOGSUM;
+}
+
 burn_dtype bd_kir_accumulator(burn_dtype element)
 {
     return element == BURN_F16 || element == BURN_BF16 ? BURN_F32 : element;

@@ -9,6 +9,9 @@
  *         value is visible in its own phase; values of UNIFORM phases, of ROW phases and results of
  *         REDUCE_* (these only) in all later phases. So a map is one ROW phase; a sum EACH + ROW; a
  *         softmax EACH (max), EACH (exp, sum), EACH (scale, store). Rows never depend on each other.
+ *         A SCAN_* has at each point what its kind of reduction gives of this point and all before it,
+ *         and is visible in its phase. SORT orders the keys that an earlier phase saved; the
+ *         positions are for RESTORE in later phases (keys f32, f64, i64 or u64, the rest i64).
  *         A STORE_AT in an EACH phase runs in the order of the SERIAL axes, the last one fastest.
  *   CONTRACTION  acc[batch.., m.., n..] = sum over k.. of A[batch.., m.., k..] * B[batch.., k.., n..].
  *         Axes: any number BATCH, M and N (none has extent 1), at least one K. Phases: [UNIFORM], OPERAND_A (over BATCH, M, K; ends in YIELD), OPERAND_B
@@ -24,7 +27,8 @@
  *         elements are summed, a float.
  * Axes stand in the order of bd_kir_role; a phase sees those of its domain (bd_kir_domain): its
  * INDEX, accesses and guards have the constant stride 0 on all others. UNIFORM sees none and
- * neither loads nor checks. REDUCE_* and SAVE stand in EACH phases, RESTORE in a later EACH phase.
+ * neither loads nor checks. REDUCE_*, SCAN_* and SAVE stand in EACH phases, RESTORE in a later EACH
+ * phase, SORT in a ROW phase.
  *
  * Sizes are arguments: each extent, stride and offset is a bd_kir_int, either a constant known
  * when the kernel is made (0, 1, element strides) or a number into the integer arguments.
@@ -129,7 +133,7 @@ typedef uint16_t bd_kir_value;
 typedef struct bd_kir_instr {
     uint16_t code; /* bd_kir_code */
     uint8_t dtype; /* of the result; for STORE, YIELD, SAVE of the operand */
-    uint8_t flags; /* CHECK: 1 = negative wraps; STORE, STORE_AT: bd_kir_store */
+    uint8_t flags; /* CHECK: 1 = negative wraps; SORT: 1 = descending; STORE, STORE_AT: bd_kir_store */
     bd_kir_value operands[3];
     uint16_t index;     /* access, guard, axis, scalar, slot, fault tag */
     int16_t guard;      /* LOAD, LOAD_AT, STORE, STORE_AT: guard number, or -1 */
@@ -222,6 +226,7 @@ uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind);
 bool bd_kir_yields(bd_kir_phase_kind kind);
 bool bd_kir_is_reduce(bd_kir_code code);
 const char *bd_kir_family_text(bd_kir_family family); /* "loop" */
+bool bd_kir_is_scan(bd_kir_code code);
 const char *bd_kir_code_text(bd_kir_code code);
 int bd_kir_operand_count(bd_kir_code code);
 bd_error *bd_kir_verify(const bd_kir *program) BD_MUST_USE;

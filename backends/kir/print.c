@@ -111,6 +111,9 @@ static void add_fields(text *to, const bd_kir *program, const bd_kir_instr *inst
     case BD_KIR_RESTORE:
         add(to, " slot %u", (unsigned)instr->index);
         break;
+    case BD_KIR_SORT:
+        add(to, " slot %u%s", (unsigned)instr->index, instr->flags & 1 ? " descending" : "");
+        break;
     case BD_KIR_LOAD:
     case BD_KIR_LOAD_AT:
     case BD_KIR_STORE:

@@ -140,7 +140,8 @@ typedef enum domain_kind { ANY, NUMBER, FLOAT, INTEGER, BITS } domain_kind;
 static domain_kind operand_domain(bd_kir_code code)
 {
     if ((code >= BD_KIR_SQRT && code <= BD_KIR_SIGMOID) || code == BD_KIR_ISNAN ||
-        code == BD_KIR_ISINF || code == BD_KIR_ATAN2 || code == BD_KIR_NEXTAFTER)
+        code == BD_KIR_ISINF || code == BD_KIR_ATAN2 || code == BD_KIR_NEXTAFTER ||
+        code == BD_KIR_SCAN_LOGSUM)
         return FLOAT;
     if (code == BD_KIR_SHL || code == BD_KIR_SHR)
         return INTEGER;
@@ -316,8 +317,11 @@ static bd_error *check_place(const cursor *at)
                                      at->program->phases[at->phase].count;
     if ((kind == BD_KIR_UNIFORM && (load || store)) || (operand && store))
         return wrong(at, "not in this phase");
-    if ((bd_kir_is_reduce(code) || code == BD_KIR_SAVE || code == BD_KIR_RESTORE) &&
+    if ((bd_kir_is_reduce(code) || bd_kir_is_scan(code) || code == BD_KIR_SAVE ||
+         code == BD_KIR_RESTORE) &&
         kind != BD_KIR_EACH)
+        return wrong(at, "not in this phase");
+    if (code == BD_KIR_SORT && (kind != BD_KIR_ROW || at->program->family != BD_KIR_LOOP))
         return wrong(at, "not in this phase");
     if ((code == BD_KIR_YIELD) != (operand && last))
         return wrong(at, "operand phases end in the one yield");
@@ -336,6 +340,23 @@ static bd_error *check_slot(const cursor *at)
     if (instr->code == BD_KIR_RESTORE && !(at->saved >> instr->index & 1))
         return wrong(at, "no earlier phase saved this slot");
     return NULL;
+}
+
+static bd_error *check_sort(const cursor *at)
+{
+    const bd_kir_instr *instr = &at->program->instrs[at->instr];
+    const uint8_t *dtypes = at->program->slot_dtypes + instr->index;
+    if (instr->index + 4u > at->program->slot_count)
+        return wrong(at, "no such slots");
+    if (!(at->saved >> instr->index & 1))
+        return wrong(at, "no earlier phase saved the keys");
+    if (dtypes[0] != instr->dtype || dtypes[1] != BURN_I64 || dtypes[2] != BURN_I64 ||
+        dtypes[3] != BURN_I64)
+        return wrong(at, "slots of other types");
+    if (dtypes[0] != BURN_F32 && dtypes[0] != BURN_F64 && dtypes[0] != BURN_I64 &&
+        dtypes[0] != BURN_U64)
+        return wrong(at, "not for this type");
+    return instr->flags > 1 ? wrong(at, "unknown order") : NULL;
 }
 
 static bd_error *check_fields(const cursor *at)
@@ -369,6 +390,8 @@ static bd_error *check_fields(const cursor *at)
     case BD_KIR_SAVE:
     case BD_KIR_RESTORE:
         return check_slot(at);
+    case BD_KIR_SORT:
+        return check_sort(at);
     }
     return NULL;
 }
@@ -425,6 +448,8 @@ static bd_error *check_instrs(const bd_kir *program)
             BD_TRY(check_dtypes(&at));
             BD_TRY(check_place(&at));
             BD_TRY(check_fields(&at));
+            if (instr->code == BD_KIR_SORT)
+                saved |= (uint64_t)2 << instr->index;
             if (instr->code == BD_KIR_SAVE)
                 saved |= (uint64_t)1 << instr->index;
         }

@@ -20,7 +20,7 @@ typedef union bd_ref_cells {
     char *bytes;
 } bd_ref_cells;
 
-/* What a REDUCE_* instruction has seen of the row so far. */
+/* What a REDUCE_* or SCAN_* instruction has seen of the row so far. */
 typedef struct bd_ref_sum {
     double f;
     int64_t i, position;
@@ -39,6 +39,7 @@ typedef struct bd_ref_run {
     char *cells;                   /* width * 8 bytes for each instruction */
     bd_ref_sum *sums;              /* one for each instruction */
     char *slots[BD_KIR_SLOTS_MAX]; /* 8 bytes for each point of the SERIAL axes */
+    int64_t serial_points; /* of the SERIAL axes together */
     int64_t serial; /* row-major position of the strip's first point over the SERIAL axes */
     bd_ref_cells acc, yielded;
 } bd_ref_run;
@@ -75,6 +76,10 @@ void bd_ref_spread(bd_ref_run *run, const bd_kir_phase *phase);
 void bd_ref_reduce_begin(bd_ref_run *run, const bd_kir_phase *phase);
 void bd_ref_reduce_step(bd_ref_run *run, const bd_kir_instr *instr, bd_ref_sum *sum);
 void bd_ref_reduce_end(bd_ref_run *run, const bd_kir_phase *phase);
+void bd_ref_scan_step(bd_ref_run *run, const bd_kir_instr *instr, bd_ref_sum *sum,
+                      bd_ref_cells out);
+/* Orders the keys of a slot (sort.c). */
+void bd_ref_sort(const bd_ref_run *run, const bd_kir_instr *instr);
 /* Unary, binary and ternary arithmetic (arith.c); the result is rounded to the dtype. */
 void bd_ref_arith(const bd_ref_run *run, const bd_kir_instr *instr, bd_ref_cells out);
 void bd_ref_cast(bd_ref_cells from, burn_dtype from_dtype, bd_ref_cells to, burn_dtype to_dtype,

@@ -3,6 +3,16 @@
 
 #include "backends/ref/interp.h"
 
+/* The reduction whose running value a scan is; the sum of exponentials starts as a maximum does. */
+static bd_kir_code reduction_of(bd_kir_code code)
+{
+    if (code == BD_KIR_SCAN_LOGSUM)
+        return BD_KIR_REDUCE_MAX;
+    if (bd_kir_is_scan(code))
+        return (bd_kir_code)(code - BD_KIR_SCAN_SUM + BD_KIR_REDUCE_SUM);
+    return code;
+}
+
 /* The value of a reduction over nothing. */
 static bd_ref_sum nothing(bd_kir_code code, burn_dtype dtype)
 {
@@ -32,8 +42,8 @@ void bd_ref_reduce_begin(bd_ref_run *run, const bd_kir_phase *phase)
 {
     for (unsigned i = phase->first; i < (unsigned)phase->first + phase->count; i++) {
         const bd_kir_instr *instr = &run->program->instrs[i];
-        if (bd_kir_is_reduce((bd_kir_code)instr->code))
-            run->sums[i] = nothing((bd_kir_code)instr->code, operand_dtype(run, instr));
+        if (bd_kir_is_reduce((bd_kir_code)instr->code) || bd_kir_is_scan((bd_kir_code)instr->code))
+            run->sums[i] = nothing(reduction_of((bd_kir_code)instr->code), operand_dtype(run, instr));
     }
 }
 
@@ -112,6 +122,41 @@ void bd_ref_reduce_step(bd_ref_run *run, const bd_kir_instr *instr, bd_ref_sum *
             break;
         }
     }
+}
+
+static double log_sum(double a, double b)
+{
+    double most = fmax(a, b), least = fmin(a, b);
+    if (isnan(a) || isnan(b))
+        return NAN;
+    return isinf(most) ? most : most + log1p(exp(least - most));
+}
+
+void bd_ref_scan_step(bd_ref_run *run, const bd_kir_instr *instr, bd_ref_sum *sum,
+                      bd_ref_cells out)
+{
+    burn_dtype dtype = (burn_dtype)instr->dtype;
+    bd_ref_class kind = bd_ref_class_of(dtype);
+    bd_ref_cells from = bd_ref_value(run, instr->operands[0]);
+    bool exponents = instr->code == BD_KIR_SCAN_LOGSUM;
+    bd_kir_code code = reduction_of((bd_kir_code)instr->code);
+    for (int i = 0; i < run->count; i++) {
+        if (kind == BD_REF_INT) {
+            step_int(code, sum, from.i[i], 0, dtype);
+            out.i[i] = sum->i;
+            continue;
+        }
+        double value = kind == BD_REF_DOUBLE ? from.d[i] : (double)from.f[i];
+        if (exponents)
+            sum->f = log_sum(sum->f, value);
+        else
+            step_double(code, sum, value, 0);
+        if (kind == BD_REF_DOUBLE)
+            out.d[i] = sum->f;
+        else
+            out.f[i] = (float)sum->f;
+    }
+    bd_ref_round(out, dtype, run->count);
 }
 
 void bd_ref_reduce_end(bd_ref_run *run, const bd_kir_phase *phase)

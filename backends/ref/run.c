@@ -234,6 +234,7 @@ void bd_ref_run_block(bd_ref_run *run, const bd_ref_layout *layout, char *scratc
     memcpy(run->extents, layout->extents, sizeof run->extents);
     run->width = layout->width;
     run->cells = scratch;
+    run->serial_points = layout->serial_points;
     run->sums = (bd_ref_sum *)(void *)(scratch + layout->sums);
     size_t slot_bytes = (size_t)layout->serial_points * 8;
     for (unsigned i = 0; i < program->slot_count; i++)

@@ -259,6 +259,9 @@ static void step(bd_ref_run *run, unsigned number)
     case BD_KIR_RESTORE:
         copy_cells(dtype, slot_cells(run, instr), out, run->count);
         return;
+    case BD_KIR_SORT:
+        bd_ref_sort(run, instr);
+        return;
     case BD_KIR_YIELD:
         run->yielded = bd_ref_value(run, instr->operands[0]);
         return;
@@ -268,6 +271,8 @@ static void step(bd_ref_run *run, unsigned number)
     }
     if (bd_kir_is_reduce((bd_kir_code)instr->code))
         bd_ref_reduce_step(run, instr, &run->sums[number]);
+    else if (bd_kir_is_scan((bd_kir_code)instr->code))
+        bd_ref_scan_step(run, instr, &run->sums[number], out);
     else
         bd_ref_arith(run, instr, out);
 }

@@ -1244,6 +1244,83 @@ burn_status burn_group_norm(burn_context *context, burn_input x, burn_input weig
     return burn_apply(context, 310, inputs, 4, attributes, 1, out, 1);
 }
 
+burn_status burn_cumsum(burn_context *context, burn_input x, int64_t dim, int dtype,
+                        burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_number(dim), burn_number(dtype)};
+    return burn_apply(context, 330, inputs, 1, attributes, 2, out, 1);
+}
+
+burn_status burn_cumprod(burn_context *context, burn_input x, int64_t dim, int dtype,
+                         burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_number(dim), burn_number(dtype)};
+    return burn_apply(context, 331, inputs, 1, attributes, 2, out, 1);
+}
+
+burn_status burn_cummax(burn_context *context, burn_input x, int64_t dim, burn_tensor *out[2])
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_number(dim)};
+    return burn_apply(context, 333, inputs, 1, attributes, 1, out, 2);
+}
+
+burn_status burn_cummin(burn_context *context, burn_input x, int64_t dim, burn_tensor *out[2])
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_number(dim)};
+    return burn_apply(context, 334, inputs, 1, attributes, 1, out, 2);
+}
+
+burn_status burn_logcumsumexp(burn_context *context, burn_input x, int64_t dim, burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_number(dim)};
+    return burn_apply(context, 336, inputs, 1, attributes, 1, out, 1);
+}
+
+burn_status burn_sort(burn_context *context, burn_input x, int64_t dim, int64_t descending,
+                      burn_tensor *out[2])
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_number(dim), burn_number(descending)};
+    return burn_apply(context, 337, inputs, 1, attributes, 2, out, 2);
+}
+
+burn_status burn_argsort(burn_context *context, burn_input x, int64_t dim, int64_t descending,
+                         burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    const burn_attribute attributes[] = {burn_number(dim), burn_number(descending)};
+    return burn_apply(context, 338, inputs, 1, attributes, 2, out, 1);
+}
+
+burn_status burn_scatter_prod(burn_context *context, burn_input x, burn_input index_,
+                              burn_input src, int64_t dim, burn_tensor **out)
+{
+    const burn_input inputs[] = {x, index_, src};
+    const burn_attribute attributes[] = {burn_number(dim)};
+    return burn_apply(context, 339, inputs, 3, attributes, 1, out, 1);
+}
+
+burn_status burn_scatter_max(burn_context *context, burn_input x, burn_input index_, burn_input src,
+                             int64_t dim, burn_tensor **out)
+{
+    const burn_input inputs[] = {x, index_, src};
+    const burn_attribute attributes[] = {burn_number(dim)};
+    return burn_apply(context, 340, inputs, 3, attributes, 1, out, 1);
+}
+
+burn_status burn_scatter_min(burn_context *context, burn_input x, burn_input index_, burn_input src,
+                             int64_t dim, burn_tensor **out)
+{
+    const burn_input inputs[] = {x, index_, src};
+    const burn_attribute attributes[] = {burn_number(dim)};
+    return burn_apply(context, 341, inputs, 3, attributes, 1, out, 1);
+}
+
 burn_status burn_lstm_step(burn_context *context, burn_input in_gate, burn_input forget_gate,
                            burn_input cell_gate, burn_input out_gate, burn_input c,
                            burn_tensor *out[2])

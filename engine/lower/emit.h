@@ -36,6 +36,7 @@ typedef struct bd_emitter {
     uint32_t sweep_count;
     bd_kir_value *memo;      /* by value */
     int8_t *memo_sweep;      /* EACH: of which sweep */
+    int16_t *sort_slots;     /* SORT: where its keys are */
     bd_kir_value virtual_memo[BD_REGION_VIRTUALS_MAX];
     int8_t virtual_sweep[BD_REGION_VIRTUALS_MAX];
     uint32_t lone_checks; /* virtuals, bits: no address that is emitted has them */
@@ -57,11 +58,16 @@ bd_stage bd_stage_of_affine(const bd_emitter *emitter, const bd_affine *index);
 /* The level and sweep of a virtual's check. */
 bd_stage bd_stage_of_check(const bd_emitter *emitter, uint32_t number);
 
+bool bd_is_sort(const bd_emitter *emitter, uint32_t value);
+
 /* emit_value.c */
 void bd_emit_value(bd_emitter *emitter, uint32_t value);
 bd_kir_value bd_emitted(const bd_emitter *emitter, uint32_t value);
 void bd_emit_store(bd_emitter *emitter, const bd_region_root *root);
 void bd_emit_check(bd_emitter *emitter, uint32_t number);
 void bd_emit_reduce(bd_emitter *emitter, uint32_t value);
+/* At the end of the sweep before it: keeps the keys. */
+void bd_emit_sort_keys(bd_emitter *emitter, uint32_t value);
+void bd_emit_sort(bd_emitter *emitter, uint32_t value);
 bd_kir_value bd_emit_cast(bd_emitter *emitter, bd_kir_value value, burn_dtype dtype);
 bd_kir_int bd_emit_integer(bd_emitter *emitter, bd_int integer);

@@ -330,9 +330,9 @@ static bd_kir_value emit_guarded(bd_emitter *emitter, const bd_region_value *sel
     return value;
 }
 
-static bd_kir_value emit_computed(bd_emitter *emitter, const bd_region_value *self,
-                                  const bd_graph_node *node)
+static bd_kir_value emit_computed(bd_emitter *emitter, uint32_t number, const bd_graph_node *node)
 {
+    const bd_region_value *self = &emitter->region->values.items[number];
     switch (bd_class_of(node)) {
     case BD_CLASS_MAP:
         return emit_map(emitter, self, node);
@@ -348,6 +348,16 @@ static bd_kir_value emit_computed(bd_emitter *emitter, const bd_region_value *se
                                             .dtype = (uint8_t)bd_kir_accumulator(element),
                                             .guard = -1});
     }
+    case BD_CLASS_SCAN: {
+        bd_kir_value operand = bd_emitted(emitter, self->operands[0]);
+        return bd_kir_unary(emitter->builder, bd_lower_code(node),
+                            bd_emit_cast(emitter, operand, (burn_dtype)node->dtype));
+    }
+    case BD_CLASS_SORT:
+        return emit(emitter,
+                    (bd_kir_instr){.code = BD_KIR_RESTORE,
+                                   .index = (uint16_t)(emitter->sort_slots[number] + 1),
+                                   .guard = -1});
     case BD_CLASS_REDUCE: /* emitted within its sweep */
     case BD_CLASS_NONE:
     case BD_CLASS_LEAF:
@@ -371,7 +381,7 @@ void bd_emit_value(bd_emitter *emitter, uint32_t value)
     else if (self->state == BD_VALUE_LOAD)
         made = emit_load(emitter, self);
     else
-        made = bd_emit_cast(emitter, emit_computed(emitter, self, node), (burn_dtype)node->dtype);
+        made = bd_emit_cast(emitter, emit_computed(emitter, value, node), (burn_dtype)node->dtype);
     emitter->memo[value] = made;
     emitter->memo_sweep[value] = emitter->sweep;
 }
@@ -394,4 +404,35 @@ void bd_emit_reduce(bd_emitter *emitter, uint32_t value)
         operand = bd_emit_cast(emitter, operand, (burn_dtype)node->dtype);
     emitter->memo[value] = bd_kir_unary(emitter->builder, code, operand);
     emitter->memo_sweep[value] = emitter->sweep;
+}
+
+/* Keys as the kernel IR sorts them: integers as 64 bits. */
+void bd_emit_sort_keys(bd_emitter *emitter, uint32_t value)
+{
+    bd_kir_builder *builder = emitter->builder;
+    bd_kir_value keys = bd_emitted(emitter, emitter->region->values.items[value].operands[0]);
+    burn_dtype dtype = bd_kir_dtype_of(builder, keys);
+    if (!burn_dtype_is_float(dtype))
+        dtype = dtype == BURN_U64 ? BURN_U64 : BURN_I64;
+    else if (dtype != BURN_F64)
+        dtype = BURN_F32;
+    keys = bd_emit_cast(emitter, keys, dtype);
+    int slot = bd_kir_add_slot(builder, dtype);
+    for (int room = 0; room < 3; room++)
+        (void)bd_kir_add_slot(builder, BURN_I64);
+    emitter->sort_slots[value] = (int16_t)slot;
+    emit(emitter, (bd_kir_instr){.code = BD_KIR_SAVE,
+                                 .operands = {keys},
+                                 .index = (uint16_t)slot,
+                                 .guard = -1});
+}
+
+void bd_emit_sort(bd_emitter *emitter, uint32_t value)
+{
+    const bd_graph_node *node =
+        bd_graph_at(emitter->region->graph, emitter->region->values.items[value].node);
+    emit(emitter, (bd_kir_instr){.code = BD_KIR_SORT,
+                                 .index = (uint16_t)emitter->sort_slots[value],
+                                 .flags = node->attrs[1].value != 0,
+                                 .guard = -1});
 }

@@ -167,6 +167,12 @@ static bool is_reduce(const bd_emitter *emitter, uint32_t value)
            bd_class_of(bd_graph_at(emitter->region->graph, self->node)) == BD_CLASS_REDUCE;
 }
 
+/* Whether what it comes to is known only when all points have been seen. */
+static bool ends_sweep(const bd_emitter *emitter, uint32_t value)
+{
+    return is_reduce(emitter, value) || bd_is_sort(emitter, value);
+}
+
 static void emit_uniform(bd_emitter *emitter)
 {
     bool begun = false;
@@ -201,6 +207,15 @@ static void emit_row(bd_emitter *emitter, uint32_t sweep)
 {
     bool begun = false;
     emitter->sweep = -1;
+    for (uint32_t i = 0; i < emitter->order_count; i++) {
+        uint32_t value = emitter->order[i];
+        if (!bd_is_sort(emitter, value) || emitter->stages[value].sweep != sweep)
+            continue;
+        if (!begun)
+            bd_kir_begin_phase(emitter->builder, BD_KIR_ROW);
+        begun = true;
+        bd_emit_sort(emitter, value);
+    }
     for (uint32_t i = 0; i < emitter->order_count; i++) {
         uint32_t value = emitter->order[i];
         const bd_stage *stage = &emitter->stages[value];
@@ -259,7 +274,7 @@ static void emit_each(bd_emitter *emitter, uint32_t sweep, int *slots)
     bd_region *region = emitter->region;
     bool has_sinks = false;
     for (uint32_t i = 0; i < emitter->order_count; i++)
-        has_sinks |= is_reduce(emitter, emitter->order[i]) &&
+        has_sinks |= ends_sweep(emitter, emitter->order[i]) &&
                      emitter->stages[emitter->order[i]].sweep == sweep + 1;
     for (size_t i = 0; i < region->roots.count; i++)
         has_sinks |= root_is_at(emitter, &region->roots.items[i], BD_LEVEL_EACH, sweep);
@@ -277,6 +292,8 @@ static void emit_each(bd_emitter *emitter, uint32_t sweep, int *slots)
         uint32_t value = emitter->order[i];
         if (is_reduce(emitter, value) && emitter->stages[value].sweep == sweep + 1)
             bd_emit_reduce(emitter, value);
+        if (bd_is_sort(emitter, value) && emitter->stages[value].sweep == sweep + 1)
+            bd_emit_sort_keys(emitter, value);
     }
     for (uint32_t i = 0; i < region->virtual_count; i++) {
         if (check_is_at(emitter, i, BD_LEVEL_EACH, sweep))
@@ -393,6 +410,7 @@ static bd_error *run(bd_emitter *emitter, bd_lowered *out)
     size_t count = region->values.count + 1;
     emitter->memo = BD_ARENA_ARRAY(emitter->arena, bd_kir_value, count);
     emitter->memo_sweep = BD_ARENA_ARRAY(emitter->arena, int8_t, count);
+    emitter->sort_slots = BD_ARENA_ARRAY(emitter->arena, int16_t, count);
     emitter->sweep = -1;
     add_axes(emitter);
     emit_phases(emitter);

@@ -214,6 +214,8 @@ bool bd_region_compute(bd_region *region, uint32_t value)
     case BD_CLASS_VIEW:
     case BD_CLASS_GATHER:
     case BD_CLASS_REDUCE:
+    case BD_CLASS_SCAN:
+    case BD_CLASS_SORT:
     case BD_CLASS_DOT:
     case BD_CLASS_ATTEND:
     case BD_CLASS_SCATTER:
@@ -346,7 +348,7 @@ bool bd_region_claim_rows(bd_region *region, uint32_t value, bd_int elements)
     return claim_serial(region, rows, elements);
 }
 
-/* ---- contractions ---- */
+/* ---- scans and sorts ---- */
 
 /* The axis that alone counts through a dim, or -1 if it has one element, or -2. */
 static int lone_axis(const bd_region *region, const bd_affine *index, bd_int dim)
@@ -358,6 +360,44 @@ static int lone_axis(const bd_region *region, const bd_affine *index, bd_int dim
         return index->terms[0].axis;
     return -2;
 }
+
+/* Makes the axes that count through the dim the SERIAL ones, which have to be the region's innermost. */
+static bool claim_dim(bd_region *region, const bd_affine *index, bd_int dim)
+{
+    uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
+    int axis = lone_axis(region, index, dim);
+    if (axis == -2)
+        return false;
+    if (axis == -1)
+        return serial == 0 && bd_region_add_axis(region, BD_INT_1, BD_KIR_SERIAL) >= 0;
+    if (serial != 0)
+        return serial == 1u << axis;
+    region->roles[axis] = BD_KIR_SERIAL;
+    return true;
+}
+
+bool bd_region_scan(bd_region *region, uint32_t value)
+{
+    bd_region_value self = region->values.items[value];
+    const bd_graph_node *node = bd_graph_at(region->graph, self.node);
+    uint32_t axes, dim = (uint32_t)node->attrs[0].value;
+    if (region->family != BD_REGION_LOOP || !bd_region_visits_once(region, value, &axes) ||
+        bd_region_has_axes_besides(region, axes))
+        return false;
+    bd_position at = bd_position_copy(region->arena, &self.position);
+    bd_affine index;
+    region->live[region->live_count++] = &at;
+    bool told = bd_region_take(region, &at, node->dims, dim, dim + 1, &index);
+    region->live_count--;
+    if (!told || !claim_dim(region, &index, node->dims[dim]))
+        return false;
+    self = region->values.items[value]; /* axes may have been split */
+    uint32_t operand = bd_region_want(region, node->inputs[0], &self.position, BD_DOMAIN_MAIN, 0);
+    set_operands(region, value, &operand, 1);
+    return true;
+}
+
+/* ---- contractions ---- */
 
 /* The axes that together count through a dim, each element once; false if it is not so. */
 static bool counting_axes(const bd_region *region, const bd_affine *index, bd_int dim,

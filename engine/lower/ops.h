@@ -19,6 +19,8 @@ typedef enum bd_op_class {
     BD_CLASS_PAD,
     BD_CLASS_CONCAT,
     BD_CLASS_REDUCE,
+    BD_CLASS_SCAN,    /* of the elements before it in a dim: a running reduction */
+    BD_CLASS_SORT,    /* positions in the order of the elements of a dim */
     BD_CLASS_DOT,
     BD_CLASS_ATTEND, /* softmax of the first input times the second */
     BD_CLASS_SCATTER, /* a copy of the first input, then stores at computed places */
@@ -42,7 +44,7 @@ typedef enum bd_source_kind {
 } bd_source_kind;
 
 bd_op_class bd_class_of(const bd_graph_node *node);
-/* Of MAP, REDUCE, SCATTER and UPDATE nodes (these two: bd_kir_store; an update that accumulates is
+/* Of MAP, REDUCE, SCAN, SCATTER and UPDATE nodes (these two: bd_kir_store; an update that accumulates is
  * one of windows, which overlap). */
 bd_kir_code bd_lower_code(const bd_graph_node *node);
 bd_view_kind bd_view_kind_of(const bd_graph_node *node);

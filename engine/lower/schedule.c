@@ -158,6 +158,13 @@ static bool is_reduce(const bd_emitter *emitter, uint32_t value)
            bd_class_of(bd_graph_at(emitter->region->graph, self->node)) == BD_CLASS_REDUCE;
 }
 
+bool bd_is_sort(const bd_emitter *emitter, uint32_t value)
+{
+    const bd_region_value *self = &emitter->region->values.items[value];
+    return self->state == BD_VALUE_COMPUTE &&
+           bd_class_of(bd_graph_at(emitter->region->graph, self->node)) == BD_CLASS_SORT;
+}
+
 static bd_stage stage_of(bd_emitter *emitter, uint32_t value)
 {
     const bd_region_value *self = &emitter->region->values.items[value];
@@ -197,6 +204,13 @@ static bd_stage stage_of(bd_emitter *emitter, uint32_t value)
         stage.level = BD_LEVEL_ROW;
         stage.sweep++;
     }
+    if (self->state == BD_VALUE_COMPUTE && bd_class_of(node) == BD_CLASS_SCAN)
+        stage.level = BD_LEVEL_EACH;
+    if (bd_is_sort(emitter, value)) {
+        stage.level = BD_LEVEL_EACH;
+        stage.sweep++;
+        stage.again = LOAD_COST; /* the positions lie in a slot */
+    }
     return stage;
 }
 
@@ -217,7 +231,8 @@ static void mark_sinks(bd_emitter *emitter, uint32_t sweep, marking *marks)
     bd_region *region = emitter->region;
     for (uint32_t i = 0; i < emitter->order_count; i++) {
         uint32_t value = emitter->order[i];
-        if (is_reduce(emitter, value) && emitter->stages[value].sweep == sweep + 1)
+        bool ends = is_reduce(emitter, value) || bd_is_sort(emitter, value);
+        if (ends && emitter->stages[value].sweep == sweep + 1)
             mark(emitter, region->values.items[value].operands[0], marks);
     }
     for (size_t i = 0; i < region->roots.count; i++) {
@@ -250,7 +265,7 @@ static void plan_sweep(bd_emitter *emitter, uint32_t sweep, uint32_t *slot_count
             stage->slot = (int16_t)(*slot_count)++;
         if (!again)
             stage->first = (int8_t)sweep;
-        if (!again || stage->slot < 0)
+        if ((!again || stage->slot < 0) && !bd_is_sort(emitter, value))
             bd_visit_needs(emitter, value, mark, &marks);
     }
 }

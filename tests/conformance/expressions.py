@@ -184,6 +184,24 @@ row("scatter_add", "x.scatter_add(0, i, y)", {"x": ((5, 3), ""), "i": ((8, 3), "
 row("scatter", "x.scatter(1, i, y)", {"x": ((3, 9), ""), "i": ((3, 4), "perm4"), "y": ((3, 4), "")}, shapes=((1,),))
 row("one_hot", "F.one_hot(i, 6)", {"i": ((3, 4), "<6")}, gradient=False, shapes=((1,),))
 
+# scans, sorting, scatters with reductions
+for dim in (0, 1):
+    row(f"cumsum_{dim}", f"x.cumsum({dim})", shapes=((3, 5), (5, 67), (0, 3), (2, 3, 4)), dtypes="fi", ops=("cumsum",))
+    row(f"cumprod_{dim}", f"x.cumprod({dim})", {"x": ("x", "(0.4,1.6)")}, shapes=((3, 5), (5, 67), (2, 3, 4)), ops=("cumprod",))
+    row(f"logcumsumexp_{dim}", f"x.logcumsumexp({dim})", shapes=((3, 5), (5, 67), (2, 3, 4)), ops=("logcumsumexp",))
+    row(f"cummax_{dim}", f"x.cummax({dim})[0]", shapes=((3, 5), (5, 67), (2, 3, 4)), ops=("cummax",))
+    row(f"cummin_{dim}", f"(*x.cummin({dim}),)", shapes=((3, 5), (5, 67)), dtypes="fi", gradient=False, ops=("cummin",))
+    row(f"sort_{dim}", f"T.sort(x, dim={dim}).values",
+        shapes=((3, 5), (5, 67), (2, 3, 4)), ops=("sort",))
+    row(f"argsort_{dim}", f"T.argsort(x, dim={dim}, descending=True, stable=True)", shapes=((3, 5), (5, 67)), dtypes="fiu",
+        gradient=False, ops=("argsort",))
+row("cumprod_zero", "x.cumprod(1)", {"x": ((3, 6), "<3")}, "i", gradient=False, shapes=((1,),), ops=("cumprod",))
+row("sort_pairs", "(*T.sort(x, dim=1, stable=True), *T.sort(x, dim=0, descending=True, stable=True))", {"x": ((9, 67), "<5")}, "iu",
+    gradient=False, shapes=((1,),), ops=("sort",))
+for name, word in (("prod", "prod"), ("max", "amax"), ("min", "amin")):
+    row(f"scatter_{name}", f"x.scatter_reduce(0, i, y, '{word}', include_self=True)",
+        {"x": ((5, 3), "(0.5,2)"), "i": ((8, 3), "<5"), "y": ((8, 3), "(0.5,2)")}, shapes=((1,),), ops=(f"scatter_{name}",))
+
 # creation
 row("arange", "(T.arange(7), T.arange(2, 11, 3), T.arange(0.0, 2.0, 0.25))", {}, gradient=False, shapes=((1,),))
 row("linspace", "T.linspace(-1, 2, 23)", {}, gradient=False, shapes=((1,),))

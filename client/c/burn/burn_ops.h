@@ -644,6 +644,47 @@ BURN_API burn_status burn_batch_norm_fixed(burn_context *context, burn_input x, 
 BURN_API burn_status burn_group_norm(burn_context *context, burn_input x, burn_input weight,
                                      burn_input bias, burn_input eps, int64_t groups,
                                      burn_tensor **out);
+/* At each place of the dim the sum of what stands up to it. Dtypes as sum.
+ * Usual: dtype none. */
+BURN_API burn_status burn_cumsum(burn_context *context, burn_input x, int64_t dim, int dtype,
+                                 burn_tensor **out);
+/* At each place of the dim the product of what stands up to it. Dtypes as sum.
+ * Usual: dtype none. */
+BURN_API burn_status burn_cumprod(burn_context *context, burn_input x, int64_t dim, int dtype,
+                                  burn_tensor **out);
+/* At each place of the dim the largest of what stands up to it, and its place, the last of equals.
+ * NaN wins. */
+BURN_API burn_status burn_cummax(burn_context *context, burn_input x, int64_t dim,
+                                 burn_tensor *out[2]);
+/* At each place of the dim the smallest of what stands up to it, and its place, the last of
+ * equals. NaN wins. */
+BURN_API burn_status burn_cummin(burn_context *context, burn_input x, int64_t dim,
+                                 burn_tensor *out[2]);
+/* At each place of the dim the logarithm of the sum of exp(x) of what stands up to it, without
+ * overflow. */
+BURN_API burn_status burn_logcumsumexp(burn_context *context, burn_input x, int64_t dim,
+                                       burn_tensor **out);
+/* The elements along the dim in order, and where each stood. Equal elements keep their order; NaN
+ * is the largest.
+ * Usual: descending 0. */
+BURN_API burn_status burn_sort(burn_context *context, burn_input x, int64_t dim, int64_t descending,
+                               burn_tensor *out[2]);
+/* The places of the elements along the dim in the order that sort gives them.
+ * Usual: descending 0. */
+BURN_API burn_status burn_argsort(burn_context *context, burn_input x, int64_t dim,
+                                  int64_t descending, burn_tensor **out);
+/* x times src at the places that gather would read; repeated places multiply up, in the order of
+ * src. */
+BURN_API burn_status burn_scatter_prod(burn_context *context, burn_input x, burn_input index_,
+                                       burn_input src, int64_t dim, burn_tensor **out);
+/* The larger one of x and src at the places that gather would read; NaN wins. Equal ones share the
+ * gradient. */
+BURN_API burn_status burn_scatter_max(burn_context *context, burn_input x, burn_input index_,
+                                      burn_input src, int64_t dim, burn_tensor **out);
+/* The smaller one of x and src at the places that gather would read; NaN wins. Equal ones share
+ * the gradient. */
+BURN_API burn_status burn_scatter_min(burn_context *context, burn_input x, burn_input index_,
+                                      burn_input src, int64_t dim, burn_tensor **out);
 /* The new h and c of an LSTM, from the four gates before their activations and the former c; all
  * of one shape. */
 BURN_API burn_status burn_lstm_step(burn_context *context, burn_input in_gate,

@@ -7,12 +7,11 @@ from typing import Any, Sequence
 
 from . import _core, _ops
 from ._creation import arange
-from ._dtype import bool_, int64
-from ._indexing import _mask_positions
+from ._dtype import int64
 from ._pointwise import FUNCTIONS, need_tensor
 from ._shape import _tensors, broadcast_shapes, cat, expand, permute, reshape, stack, transpose, unsqueeze, view_function, \
     wrap_dim
-from ._tensor import Tensor, assign
+from ._tensor import Tensor
 
 
 def _function(function: Any) -> Any:
@@ -124,18 +123,6 @@ def trace(input: Tensor) -> Tensor:
     return diagonal(input).sum()
 
 
-def _fill_diagonal(self: Tensor, fill_value: Any) -> Tensor:
-    """Writes a number on the diagonal of a matrix."""
-    if self.dim() != 2:
-        raise RuntimeError(f"fill_diagonal_: burn takes matrices, got {self.dim()} dims")
-    rows, columns = self.shape
-    mask = unsqueeze(arange(rows), 1) == arange(columns)
-    return assign(self, _ops.masked_fill(self, mask, fill_value))
-
-
-Tensor.fill_diagonal_ = _fill_diagonal
-
-
 @view_function
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Tensor:
     """Each element (or place of dim) several times in a row; repeats is a number or one for each place."""
@@ -151,39 +138,6 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
     times = int(repeats)
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))
     return reshape(wide, (*shape[:dim], shape[dim] * times, *shape[dim + 1:]))
-
-
-@view_function
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of what is not 0: a row for each, or with as_tuple a tensor for each dim. Waits for the values."""
-    if input.dim() == 0:
-        some = nonzero(reshape(input, (1,)), as_tuple=True)
-        return some if as_tuple else _core.full((some[0].numel(), 0), 0, int64)
-    places = _mask_positions(input if input.dtype is bool_ else input != 0)
-    return tuple(places) if as_tuple else stack(places, 1)
-
-
-@view_function
-def argwhere(input: Tensor) -> Tensor:
-    """nonzero(input)."""
-    return nonzero(input)
-
-
-@view_function
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask is true, in one row. Waits for the mask."""
-    if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.dtype}")
-    shape = tuple(broadcast_shapes(tuple(input.shape), tuple(mask.shape)))
-    return expand(input, shape)[expand(mask, shape)]
-
-
-@view_function
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * (batch1 @ batch2), for batches of matrices."""
-    product = FUNCTIONS["bmm"](batch1, batch2)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else product + (input if beta == 1 else input * beta)
 
 
 @_function

@@ -7,6 +7,7 @@ from typing import Any
 
 from ._pointwise import FUNCTIONS
 from . import _compose, _reduce, _shape  # noqa: F401  (they add to FUNCTIONS)
+from . import _scan, _sort, _sets, _random, _scatter, _arrange, _products, linalg  # noqa: F401
 from ._shape import cat, stack
 from ._tensor import Tensor
 

@@ -179,6 +179,16 @@ AVG_POOL = 307
 BATCH_NORM = 308
 BATCH_NORM_FIXED = 309
 GROUP_NORM = 310
+CUMSUM = 330
+CUMPROD = 331
+CUMMAX = 333
+CUMMIN = 334
+LOGCUMSUMEXP = 336
+SORT = 337
+ARGSORT = 338
+SCATTER_PROD = 339
+SCATTER_MAX = 340
+SCATTER_MIN = 341
 LSTM_STEP = 370
 GRU_STEP = 371
 RMSPROP_STEP = 390
@@ -1140,6 +1150,57 @@ def group_norm(x, weight, bias, eps, groups=1):
     the batch; then times weight plus bias of the channel. groups divides the channels; as many as these make an
     instance norm."""
     return _apply(310, (x, weight, bias, eps), (groups,))
+
+
+def cumsum(x, dim, dtype=None):
+    """At each place of the dim the sum of what stands up to it. Dtypes as sum."""
+    return _apply(330, (x,), (dim, dtype))
+
+
+def cumprod(x, dim, dtype=None):
+    """At each place of the dim the product of what stands up to it. Dtypes as sum."""
+    return _apply(331, (x,), (dim, dtype))
+
+
+def cummax(x, dim):
+    """At each place of the dim the largest of what stands up to it, and its place, the last of equals. NaN wins."""
+    return _apply(333, (x,), (dim,), outputs=2)
+
+
+def cummin(x, dim):
+    """At each place of the dim the smallest of what stands up to it, and its place, the last of equals. NaN wins."""
+    return _apply(334, (x,), (dim,), outputs=2)
+
+
+def logcumsumexp(x, dim):
+    """At each place of the dim the logarithm of the sum of exp(x) of what stands up to it, without overflow."""
+    return _apply(336, (x,), (dim,))
+
+
+def sort(x, dim, descending=0):
+    """The elements along the dim in order, and where each stood. Equal elements keep their order; NaN is the
+    largest."""
+    return _apply(337, (x,), (dim, descending), outputs=2)
+
+
+def argsort(x, dim, descending=0):
+    """The places of the elements along the dim in the order that sort gives them."""
+    return _apply(338, (x,), (dim, descending))
+
+
+def scatter_prod(x, index, src, dim):
+    """x times src at the places that gather would read; repeated places multiply up, in the order of src."""
+    return _apply(339, (x, index, src), (dim,))
+
+
+def scatter_max(x, index, src, dim):
+    """The larger one of x and src at the places that gather would read; NaN wins. Equal ones share the gradient."""
+    return _apply(340, (x, index, src), (dim,))
+
+
+def scatter_min(x, index, src, dim):
+    """The smaller one of x and src at the places that gather would read; NaN wins. Equal ones share the gradient."""
+    return _apply(341, (x, index, src), (dim,))
 
 
 def lstm_step(in_gate, forget_gate, cell_gate, out_gate, c):

@@ -411,8 +411,10 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         src = _core.full(tuple(index.shape), src, input.dtype)
     if reduce == "add":
         return _ops.scatter_add(input, index, _cut(src, index), dim)
+    if reduce == "multiply":
+        return _ops.scatter_prod(input, index, _cut(src, index), dim)
     if reduce is not None:
-        raise RuntimeError(f"scatter(): reduce is None or 'add', not {reduce!r}")
+        raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce!r}")
     return _ops.scatter(input, index, _cut(src, index), dim)
 
 

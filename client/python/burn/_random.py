@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples by order and by weight, and fills with further distributions."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import _core, _ops
+from ._creation import Generator, as_shape, check_device, draw
+from ._dtype import as_dtype, float32, float64, int64
+from ._pointwise import FUNCTIONS, method
+from ._sort import searchsorted, topk
+from ._tensor import Tensor, assign
+
+
+def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False, **_: Any) -> Tensor:
+    """0 … n - 1 in random order."""
+    check_device(device)
+    (n,) = as_shape((n,), "randperm")
+    keys = _ops.uniform(0.0, 1.0, (n,), float64, *draw(n, generator))
+    made = _ops.argsort(keys, 0, False).to(as_dtype(dtype) or int64)
+    return made.requires_grad_(True) if requires_grad else made
+
+
+FUNCTIONS["randperm"] = randperm
+
+
+def _exponential(shape: tuple[int, ...], dtype: Any, generator: Generator | None) -> Tensor:
+    """Exponentially distributed with rate 1, never 0."""
+    uniform = _ops.uniform(0.0, 1.0, shape, dtype, *draw(math.prod(shape), generator))
+    tiny = 2.0 ** -54 if dtype is float64 else 2.0 ** -26
+    return _ops.neg(_ops.log1p(_ops.neg(uniform))) + tiny
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
+                generator: Generator | None = None) -> Tensor:
+    """Indices drawn by the weights in each row, with or without putting them back."""
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
+    if input.dim() not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    count = input.shape[-1]
+    if not replacement and num_samples > count:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    weights = input.detach() if input.dtype in (float32, float64) else input.detach().to(float32)
+    total = _ops.sum(weights, (-1,), True)
+    wrong = _ops.logical_or(_ops.min(weights, (-1,), True) < 0, _ops.logical_not(_ops.isfinite(total)))
+    if bool(_ops.any(_ops.logical_or(wrong, total <= 0), (), False)):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0, or sums to 0")
+    shape = tuple(weights.shape)
+    if not replacement:
+        keys = weights / _exponential(shape, weights.dtype, generator)
+        return topk(keys, num_samples, -1).indices if num_samples > 1 else _ops.argmax(keys, (-1,), True)
+    drawn_shape = shape[:-1] + (num_samples,)
+    drawn = _ops.uniform(0.0, 1.0, drawn_shape, float64, *draw(math.prod(drawn_shape), generator))
+    reached = _ops.cumsum(weights, -1, float64)
+    drawn = drawn * reached[..., -1:]
+    last = _ops.max(_ops.where(weights > 0, _ops.arange(0, 1, count, int64), -1), (-1,), True)
+    return _ops.minimum(searchsorted(reached, drawn, right=True), last)
+
+
+method(multinomial, inplace=False)
+
+
+def _filled(function: Any) -> None:
+    setattr(Tensor, function.__name__, function)
+
+
+def _float_only(self: Tensor, name: str) -> None:
+    if not self.dtype.is_floating_point:
+        raise RuntimeError(f"{name}: expected a floating-point tensor, got {self.dtype}")
+
+
+@_filled
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fills it with exponentially distributed numbers of this rate."""
+    _float_only(self, "exponential_")
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return assign(self, _exponential(tuple(self.shape), float64, generator) / lambd, cast=True)
+
+
+@_filled
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fills it with numbers of trials up to the first success of probability p."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    waits = _exponential(tuple(self.shape), float64, generator)
+    return assign(self, _ops.maximum(_ops.ceil(waits / -math.log1p(-p)), 1), cast=True)
+
+
+@_filled
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fills it with Cauchy-distributed numbers."""
+    _float_only(self, "cauchy_")
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    uniform = _ops.uniform(0.0, 1.0, tuple(self.shape), float64, *draw(self.numel(), generator))
+    return assign(self, median + sigma * _ops.tan(math.pi * (uniform - 0.5)), cast=True)
+
+
+@_filled
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    """Fills it with numbers whose logarithms are normally distributed."""
+    _float_only(self, "log_normal_")
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    drawn = _ops.normal(mean, std, tuple(self.shape), float64, *draw(self.numel(), generator))
+    return assign(self, _ops.exp(drawn), cast=True)

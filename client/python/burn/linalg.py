@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear algebra with PyTorch's names: norms, products, and factorisations by LAPACK.
+
+Factorisations read the matrix from the daemon and factor it with NumPy's LAPACK; a few Newton steps on the device then
+make the result a function of the matrix, right to its second derivative. So these functions wait, and gradients of any
+order up to the second flow as through any other op."""
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from typing import Any, Callable
+
+from . import _core, _ops
+from ._creation import eye
+from ._dtype import float32, float64
+from ._pointwise import FUNCTIONS, method
+from ._products import cross as _cross, multi_dot  # noqa: F401
+from ._reduce import axes
+from ._shape import matmul, transpose, wrap_dim
+from ._tensor import Tensor, no_grad
+
+_signed = namedtuple("slogdet", ["sign", "logabsdet"])
+_factors = namedtuple("qr", ["Q", "R"])
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that has no inverse or factorisation of the wanted kind."""
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product along a dim of size 3."""
+    return _cross(input, other, dim)
+
+
+# ---- norms ----
+
+
+def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of the elements over dims (all by default) as of one vector."""
+    x = x if dtype is None else x.to(dtype)
+    if not x.dtype.is_floating_point:
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+    dims, size = axes(dim), _ops.abs(x)
+    if ord == 0:
+        return _ops.sum((x != 0).to(x.dtype), dims, keepdim)
+    if ord == math.inf:
+        return _ops.max(size, dims, keepdim)
+    if ord == -math.inf:
+        return _ops.min(size, dims, keepdim)
+    if ord == 1:
+        return _ops.sum(size, dims, keepdim)
+    total = _ops.sum(_ops.square(x) if ord == 2 else size ** ord, dims, keepdim)
+    some = total != 0
+    safe = _ops.where(some, total, 1)
+    return _ops.where(some, _ops.sqrt(safe) if ord == 2 else safe ** (1.0 / ord), _ops.detach(total) ** (1.0 / ord))
+
+
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of matrices in two dims: "fro", or 1, -1, inf and -inf, the largest or smallest sums of columns or rows."""
+    A = A if dtype is None else A.to(dtype)
+    if A.dim() < 2:
+        raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got {A.dim()}")
+    rows, columns = (wrap_dim(d, A.dim()) for d in dim)
+    if rows == columns:
+        raise RuntimeError("linalg.matrix_norm: dims must be different")
+    if ord == "fro":
+        return vector_norm(A, 2, (rows, columns), keepdim)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported; one of 'fro', 1, -1, inf, -inf is")
+    summed, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    totals = _ops.sum(_ops.abs(A), (summed,), True)
+    out = (_ops.max if ord > 0 else _ops.min)(totals, (over,), True)
+    return out if keepdim else out.squeeze((rows, columns))
+
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """vector_norm, or matrix_norm where an order is given for two dims."""
+    if ord is not None and (dim is not None and not isinstance(dim, int) and len(dim) == 2
+                            or dim is None and A.dim() == 2):
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: order {ord!r} is for matrices")
+    return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sum of products along dim."""
+    return _ops.sum(x * y, (dim,))
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices as a last dim."""
+    return FUNCTIONS["diagonal"](A, offset, dim1, dim2)
+
+
+# ---- factorisations ----
+
+
+def _check(A: Tensor, what: str, square: bool = True) -> None:
+    if A.dim() < 2:
+        raise RuntimeError(f"linalg.{what}: The input tensor A must have at least 2 dimensions.")
+    if square and A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(f"linalg.{what}: A must be batches of square matrices, but they are {A.shape[-2]} by "
+                           f"{A.shape[-1]} matrices")
+    if A.dtype not in (float32, float64):
+        raise RuntimeError(f"linalg.{what}: Expected a floating point tensor as input, float32 or float64. Got {A.dtype}")
+
+
+def _factored(A: Tensor, what: str, factor: Callable) -> Any:
+    """What LAPACK makes of the values of A in float64, as tensors of its dtype."""
+    import numpy as np
+    with no_grad():
+        values = A.detach().numpy().astype(np.float64)
+        try:
+            made = factor(np.linalg, values)
+        except np.linalg.LinAlgError as error:
+            raise LinAlgError(f"linalg.{what}: {error}") from None
+        parts = made if isinstance(made, tuple) else (made,)
+        tensors = [_core.tensor(np.asarray(part)).to(A.dtype) for part in parts]
+    return tensors if isinstance(made, tuple) else tensors[0]
+
+
+def _minus_one(A: Tensor) -> Tensor:
+    """A - 1 on the diagonal."""
+    return A - eye(A.shape[-1], dtype=A.dtype)
+
+
+def _improved(inverse: Tensor, A: Tensor) -> Tensor:
+    """A Newton step: an inverse good to twice as many digits, and a function of A to one more derivative."""
+    return inverse - matmul(inverse, _minus_one(matmul(A, inverse)))
+
+
+def inv(A: Tensor) -> Tensor:
+    """The inverse of square matrices."""
+    _check(A, "inv")
+    if A.numel() == 0:
+        return A.clone()
+    start = _factored(A, "inv", lambda lapack, values: lapack.inv(values))
+    return _improved(_improved(start, A), A) if A.requires_grad else start
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """X with A @ X = B (X @ A = B with left=False) for square matrices; a B of one dim less holds vectors."""
+    _check(A, "solve")
+    if B.dtype is not A.dtype:
+        raise RuntimeError(f"linalg.solve: Expected A and B to have the same dtype, but found A of type {A.dtype} and B "
+                           f"of type {B.dtype} instead")
+    if not left:
+        return transpose(solve(transpose(A, -2, -1), transpose(B, -2, -1)), -2, -1)
+    vectors = B.dim() == 1 or (B.dim() == A.dim() - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+    if B.shape[-1 if vectors else -2] != A.shape[-1]:
+        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation AX = B "
+                           f"({A.shape[-2]}x{A.shape[-1]} and {list(B.shape)})")
+    right = B.unsqueeze(-1) if vectors else B
+    if A.numel() == 0:
+        return B.clone()
+    start = _factored(A, "solve", lambda lapack, values: lapack.inv(values))
+    inverse = _improved(start, A) if A.requires_grad else start
+    X = matmul(inverse, right)
+    X = X + matmul(inverse, right - matmul(A, X))
+    return X.squeeze(-1) if vectors else X
+
+
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """solve with a triangle of A; the rest of A does not count."""
+    _check(A, "solve_triangular")
+    part = _ops.triu(A, 0) if upper else _ops.tril(A, 0)
+    if unitriangular:
+        strict = _ops.triu(A, 1) if upper else _ops.tril(A, -1)
+        part = strict + eye(A.shape[-1], dtype=A.dtype)
+    return solve(part, B, left=left)
+
+
+def slogdet(A: Tensor) -> Any:
+    """(sign, logarithm of the size) of determinants."""
+    _check(A, "slogdet")
+    sign, size = _factored(A, "slogdet", lambda lapack, values: tuple(lapack.slogdet(values)))
+    if A.requires_grad and A.numel():
+        start = _factored(A, "slogdet", lambda lapack, values: lapack.inv(values))
+        off = _minus_one(matmul(start, A))
+        off = off - _ops.detach(off)  # zeros that know how they change
+        size = size + (diagonal(off) - diagonal(matmul(off, off)) * 0.5).sum(-1)
+    return _signed(sign, size)
+
+
+def det(A: Tensor) -> Tensor:
+    """Determinants."""
+    _check(A, "det")
+    if not A.requires_grad or A.numel() == 0:
+        return _factored(A, "det", lambda lapack, values: lapack.det(values))
+    sign, size = slogdet(A)
+    return sign * _ops.exp(size)
+
+
+def _lower(D: Tensor) -> Tensor:
+    """The lower triangle with half of the diagonal."""
+    return _ops.tril(D, 0) - FUNCTIONS["diag_embed"](diagonal(D) * 0.5)
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """Lower triangles L with A = L @ L.mT (upper ones with upper=True) of symmetric positive definite matrices."""
+    _check(A, "cholesky")
+    if A.numel() == 0:
+        return A.clone()
+    L, back = _factored(A, "cholesky", lambda lapack, values: (lapack.cholesky(values),
+                                                               lapack.inv(lapack.cholesky(values))))
+    if A.requires_grad:
+        S = (A + transpose(A, -2, -1)) * 0.5
+        off = matmul(matmul(back, S), transpose(back, -2, -1))
+        P = _lower(off - _ops.detach(off))
+        L = L + matmul(L, P - _lower(matmul(P, transpose(P, -2, -1))))
+    return transpose(L, -2, -1) if upper else L
+
+
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """(Q, R): orthogonal columns and an upper triangle with A = Q @ R, for matrices of full rank."""
+    _check(A, "qr", square=False)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
+                           "'complete'")
+    if A.requires_grad and (mode == "complete" and A.shape[-2] > A.shape[-1] or A.shape[-2] < A.shape[-1]):
+        raise RuntimeError("linalg.qr: gradients need mode='reduced' and at least as many rows as columns")
+    Q, R = _factored(A, "qr", lambda lapack, values: tuple(lapack.qr(values, "complete" if mode == "complete" else "reduced")))
+    if A.requires_grad and A.numel():
+        back = _factored(R, "qr", lambda lapack, values: lapack.inv(values))
+        Y = matmul(A, back)
+        Y = Q + (Y - _ops.detach(Y))
+        off = matmul(transpose(Y, -2, -1), Y)
+        P = _lower(off - _ops.detach(off))
+        U = transpose(P - _lower(matmul(P, transpose(P, -2, -1))), -2, -1)
+        R = R + matmul(U, R)
+        Q = Y - matmul(Y, U - matmul(U, U))
+    return _factors(Q[..., :0] if mode == "r" else Q, R)
+
+
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """The product of n copies of square matrices; of inverses for a negative n."""
+    _check_square(A, "matrix_power")
+    if n < 0:
+        return matrix_power(inv(A), -n)
+    if n == 0:
+        return eye(A.shape[-1], dtype=A.dtype).expand(tuple(A.shape)).clone()
+    result, square = None, A
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        square = matmul(square, square) if n else square
+    return result
+
+
+def _check_square(A: Tensor, what: str) -> None:
+    if A.dim() < 2 or A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(f"linalg.{what}: A must be batches of square matrices, but got shape {list(A.shape)}")
+
+
+def pinv(A: Tensor) -> Tensor:
+    """The pseudo-inverse of matrices of full rank."""
+    _check(A, "pinv", square=False)
+    turned = transpose(A, -2, -1)
+    if A.shape[-2] >= A.shape[-1]:
+        return matmul(inv(matmul(turned, A)), turned)
+    return matmul(turned, inv(matmul(A, turned)))
+
+
+def _values_only(name: str, what: str, factor: Callable) -> Callable:
+    def function(A: Tensor) -> Tensor:
+        _check(A, name, square=name != "svdvals")
+        if A.requires_grad:
+            raise RuntimeError(f"linalg.{name}: gradients do not flow through it; detach the matrix")
+        return _factored(A, name, factor)
+    function.__name__, function.__qualname__, function.__doc__ = name, name, what
+    return function
+
+
+svdvals = _values_only("svdvals", "Singular values in descending order. No gradient.",
+                       lambda lapack, values: lapack.svd(values, compute_uv=False))
+eigvalsh = _values_only("eigvalsh", "Eigenvalues of symmetric matrices in ascending order. No gradient.",
+                        lambda lapack, values: lapack.eigvalsh(values))
+
+
+def matrix_rank(A: Tensor, *, tol: float | None = None) -> Tensor:
+    """How many singular values count as more than 0."""
+    values = svdvals(A.detach())
+    from ._dtype import finfo
+    bound: Any = tol
+    if tol is None:
+        bound = _ops.max(values, (-1,), True) * (max(A.shape[-2:]) * finfo(A.dtype).eps)
+    return _ops.sum(values > bound, (-1,))
+
+
+def _attach() -> None:
+    for function in (det, slogdet, matrix_power, cholesky, qr):
+        method(function, inplace=False)
+    method(inv, "inverse", inplace=False)
+    method(pinv, "pinverse", inplace=False)
+    FUNCTIONS["logdet"] = Tensor.logdet = lambda A: _log_of(slogdet(A))
+
+
+def _log_of(pair: Any) -> Tensor:
+    """NaN where the determinant is negative."""
+    return _ops.where(pair.sign < 0, math.nan, pair.logabsdet)
+
+
+_attach()

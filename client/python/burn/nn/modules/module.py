@@ -366,6 +366,13 @@ class Module:
         """The module itself: tensors live in the daemon."""
         return self
 
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """The module itself: its tensors have a place already."""
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: the daemon fuses steps and replays them anyway."""
+
     # ---- state ----
 
     def get_extra_state(self) -> Any:

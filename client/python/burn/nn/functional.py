@@ -29,6 +29,7 @@ from ._pooling import (
     avg_pool2d, avg_pool3d as avg_pool3d, lp_pool1d as lp_pool1d, lp_pool2d as lp_pool2d, max_pool1d as
     max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d,
 )
+from ._resize import interpolate as interpolate, upsample as upsample
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -128,6 +128,17 @@ def run(work):
             line(workload=work.name, mode=mode, error=f"{type(error).__name__}: {error}"[:300])
 
 
+def windows(x, size, padding):
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    return np.lib.stride_tricks.sliding_window_view(x, (size, size), (2, 3))
+
+
+def convolve(x, w, padding=0):
+    """Convolution of stride 1 by one matrix product."""
+    seen = windows(x, w.shape[2], padding)  # [batch, channels, height, width, size, size]
+    return np.tensordot(seen, w, ((1, 4, 5), (1, 2, 3))).transpose(0, 3, 1, 2)
+
+
 N, R, M = 8 << 20, 2048, 1024
 
 
@@ -158,6 +169,18 @@ def workloads():
         yield Workload("matmul_bias_gelu", [normal(M, M), normal(M, M), normal(M)],
                        lambda x, w, b: F.gelu(x @ w + b, approximate="tanh"),
                        lambda x, w, b: gelu_tanh(x @ w + b), "TFLOP/s", lambda s: 2 * M ** 3 / s / 1e12)
+    if wanted("conv_bn_relu"):
+        batch, channels, places = 4, 64, 56
+        def conv_bn_relu(x, w, mean, var, gamma, beta):
+            return F.relu(F.batch_norm(F.conv2d(x, w, padding=1), mean, var, gamma, beta))
+
+        def judge(x, w, mean, var, gamma, beta):
+            scale = (gamma / np.sqrt(var + 1e-5)).reshape(-1, 1, 1)
+            return np.maximum((convolve(x, w, 1) - mean.reshape(-1, 1, 1)) * scale + beta.reshape(-1, 1, 1), 0)
+        yield Workload("conv_bn_relu",
+                       [normal(batch, channels, places, places), normal(channels, channels, 3, 3) / 24, normal(channels),
+                        np.abs(normal(channels)) + 0.5, normal(channels), normal(channels)], conv_bn_relu, judge,
+                       "TFLOP/s", lambda s: 2 * batch * channels * channels * 9 * places * places / s / 1e12)
     if wanted("dispatch_1000_adds"):
         def adds(x):
             y = x
@@ -199,15 +222,57 @@ def numpy_losses(model, x, y, steps):
     return losses
 
 
-def run_mlp():
-    if only and "mlp_train_step" not in only:
+def cnn():
+    model = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2),
+                          nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(), nn.Linear(128, 10))
+    return model, optim.Adam(model.parameters(), 1e-3)
+
+
+def numpy_cnn_losses(model, x, y, steps):
+    """As numpy_losses, of the convnet."""
+    p = [parameter.detach().numpy().astype(np.float64) for parameter in model.parameters()]
+    m, v, losses = [np.zeros_like(a) for a in p], [np.zeros_like(a) for a in p], []
+    x, rows = x.astype(np.float64), np.arange(len(y))
+    for t in range(1, steps + 1):
+        a1 = np.maximum(convolve(x, p[0]) + p[1].reshape(-1, 1, 1), 0)
+        a2 = np.maximum(convolve(a1, p[2]) + p[3].reshape(-1, 1, 1), 0)
+        tiles = a2.reshape(*a2.shape[:2], 12, 2, 12, 2).transpose(0, 1, 2, 4, 3, 5).reshape(*a2.shape[:2], 12, 12, 4)
+        best = tiles.argmax(-1)[..., None]
+        flat = np.take_along_axis(tiles, best, -1).reshape(len(y), -1)
+        a3 = np.maximum(flat @ p[4].T + p[5], 0)
+        z = a3 @ p[6].T + p[7]
+        z = z - z.max(1, keepdims=True)
+        q = np.exp(z)
+        total = q.sum(1, keepdims=True)
+        losses.append(float((np.log(total[:, 0]) - z[rows, y]).mean()))
+        d = q / total
+        d[rows, y] -= 1
+        d /= len(y)
+        d3 = (d @ p[6]) * (a3 > 0)
+        d2 = np.zeros_like(tiles)
+        np.put_along_axis(d2, best, (d3 @ p[4]).reshape(best.shape), -1)
+        d2 = d2.reshape(*a2.shape[:2], 12, 12, 2, 2).transpose(0, 1, 2, 4, 3, 5).reshape(a2.shape) * (a2 > 0)
+        d1 = convolve(d2, p[2][:, :, ::-1, ::-1].transpose(1, 0, 2, 3), 2) * (a1 > 0)
+        w2 = np.tensordot(d2, windows(a1, 3, 0), ((0, 2, 3), (0, 2, 3)))
+        w1 = np.tensordot(d1, windows(x, 3, 0), ((0, 2, 3), (0, 2, 3)))
+        found = (w1, d1.sum((0, 2, 3)), w2, d2.sum((0, 2, 3)), d3.T @ flat, d3.sum(0), d.T @ a3, d.sum(0))
+        for i, g in enumerate(found):
+            m[i] = 0.9 * m[i] + 0.1 * g
+            v[i] = 0.999 * v[i] + 0.001 * g * g
+            p[i] -= 1e-3 / (1 - 0.9 ** t) * m[i] / (np.sqrt(v[i] / (1 - 0.999 ** t)) + 1e-8)
+    return losses
+
+
+def run_training(name, make, shape, judge, steps, unit, rate):
+    """A training step: forward, cross-entropy, gradients, Adam. Its first losses are judged."""
+    if only and name not in only:
         return
     for mode in modes:
         try:
-            x, y = normal(128, 784), random.integers(0, 10, 128)
+            x, y = normal(*shape), random.integers(0, 10, shape[0])
             burn.manual_seed(0)
-            model, optimizer = mlp()
-            want = numpy_losses(model, x, y, 5)
+            model, optimizer = make()
+            want = judge(model, x, y, steps)
             tx, ty = burn.tensor(x), burn.tensor(y)
 
             def step(inputs, labels):
@@ -218,7 +283,7 @@ def run_mlp():
                 return loss
 
             body = burn.jit(step) if mode == "program" else step
-            got = [body(tx, ty).item() for _ in range(5)]
+            got = [body(tx, ty).item() for _ in range(steps)]
             if not np.allclose(got, want, rtol=1e-3):
                 raise ValueError(f"wrong losses: {got}, NumPy has {want}")
             count = [0]
@@ -230,11 +295,11 @@ def run_mlp():
             before = counters()
             seconds, launches = measure(lambda: body(tx, ty), change)
             after = counters()
-            line(workload="mlp_train_step", mode=mode, device=args.device, dtype="f32", ms=round(seconds * 1e3, 4),
-                 unit="steps/s", value=round(1 / seconds, 3), launches=launches, compiles=after[1] - before[1],
+            line(workload=name, mode=mode, device=args.device, dtype="f32", ms=round(seconds * 1e3, 4), unit=unit,
+                 value=round(rate(seconds), 3), launches=launches, compiles=after[1] - before[1],
                  fallbacks=after[2] - before[2])
         except Exception as error:
-            line(workload="mlp_train_step", mode=mode, error=f"{type(error).__name__}: {error}"[:300])
+            line(workload=name, mode=mode, error=f"{type(error).__name__}: {error}"[:300])
 
 
 def run_serving():
@@ -319,7 +384,8 @@ if args.url:
     burn.connect(args.url)
 for workload in workloads():
     run(workload)
-run_mlp()
+run_training("mlp_train_step", mlp, (128, 784), numpy_losses, 5, "steps/s", lambda s: 1 / s)
+run_training("cnn_train_step", cnn, (128, 1, 28, 28), numpy_cnn_losses, 3, "images/s", lambda s: 128 / s)
 if not only or only & {"ping", "sync", "ops_batch_64", "bytes_per_op"}:
     run_serving()
 run_first_step()

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions, pools and resizing against NumPy, their adjoints, their errors; new sizes compile nothing."""
+import numpy as np
+import pytest
+
+import burn
+import burn.nn as nn
+import burn.nn.functional as F
+
+RANDOM = np.random.default_rng(7)
+
+
+def normal(*shape):
+    return RANDOM.standard_normal(shape)
+
+
+def numpy_conv(x, w, stride, low, high, dilation, groups):
+    x = np.pad(x, ((0, 0), (0, 0), (low[0], high[0]), (low[1], high[1])))
+    spans = [d * (k - 1) + 1 for k, d in zip(w.shape[2:], dilation)]
+    seen = np.lib.stride_tricks.sliding_window_view(x, spans, (2, 3))
+    seen = seen[:, :, ::stride[0], ::stride[1], ::dilation[0], ::dilation[1]]
+    parts = []
+    for group in range(groups):
+        each, outputs = w.shape[1], w.shape[0] // groups
+        own = w[group * outputs:(group + 1) * outputs]
+        parts.append(np.einsum("nchwij,ocij->nohw", seen[:, group * each:(group + 1) * each], own))
+    return np.concatenate(parts, 1)
+
+
+@pytest.mark.parametrize("n,c,o,size,kernel,stride,padding,dilation,groups", [
+    (2, 3, 4, (8, 7), (3, 3), (1, 1), (0, 0), (1, 1), 1),
+    (1, 2, 3, (9, 11), (3, 2), (2, 3), (0, 2), (1, 2), 1),
+    (3, 6, 9, (7, 9), (3, 3), (1, 2), (1, 1), (1, 1), 3),
+    (2, 5, 5, (6, 17), (1, 5), (1, 1), (0, 2), (1, 1), 5),
+    (1, 1, 1, (1, 1), (1, 1), (1, 1), (0, 0), (1, 1), 1),
+    (2, 17, 33, (5, 35), (3, 3), (1, 1), (1, 1), (2, 2), 1),
+])
+def test_conv2d_equals_numpy_and_its_adjoints(n, c, o, size, kernel, stride, padding, dilation, groups):
+    x, w = normal(n, c, *size), normal(o, c // groups, *kernel)
+    size_needed = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    if any(s + 2 * p < need for s, p, need in zip(size, padding, size_needed)):
+        pytest.skip("no window fits")
+    want = numpy_conv(x, w, stride, padding, padding, dilation, groups)
+    bx, bw = burn.tensor(x), burn.tensor(w)
+    got = F.conv2d(bx, bw, None, stride, padding, dilation, groups)
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-10, atol=1e-10)
+    y = normal(*want.shape)
+    back = F.conv_transpose2d(burn.tensor(y), bw, None, stride, padding, 0, groups, dilation).numpy()
+    inner = np.sum(want * y)  # <conv(x), y> = <x, conv_transpose(y)>; elements that no window reaches count nothing
+    reach = tuple(slice(0, extent) for extent in back.shape)
+    np.testing.assert_allclose(np.sum(x[reach] * back[tuple(slice(0, e) for e in x.shape)]), inner, rtol=1e-9)
+
+
+def test_same_and_valid_padding():
+    x, w = normal(2, 3, 9, 8), normal(4, 3, 4, 3)
+    same = F.conv2d(burn.tensor(x), burn.tensor(w), padding="same").numpy()
+    np.testing.assert_allclose(same, numpy_conv(x, w, (1, 1), (1, 1), (2, 1), (1, 1), 1), atol=1e-10)
+    valid = F.conv2d(burn.tensor(x), burn.tensor(w), padding="valid").numpy()
+    np.testing.assert_allclose(valid, numpy_conv(x, w, (1, 1), (0, 0), (0, 0), (1, 1), 1), atol=1e-10)
+    with pytest.raises(RuntimeError, match="strided"):
+        F.conv2d(burn.tensor(x), burn.tensor(w), padding="same", stride=2)
+
+
+@pytest.mark.parametrize("kernel,stride,padding,dilation", [((3, 2), 1, 0, 1), (2, 2, 0, 1), (3, (2, 1), (1, 0), (1, 2))])
+def test_fold_is_the_adjoint_of_unfold(kernel, stride, padding, dilation):
+    x = normal(2, 3, 7, 8)
+    columns = F.unfold(burn.tensor(x), kernel, dilation, padding, stride).numpy()
+    y = normal(*columns.shape)
+    back = F.fold(burn.tensor(y), (7, 8), kernel, dilation, padding, stride).numpy()
+    np.testing.assert_allclose(np.sum(columns * y), np.sum(x * back), rtol=1e-10)
+
+
+def test_pools_of_integers_and_infinities():
+    x = burn.tensor([[[[3, -7, 2], [9, -1, 4], [0, 5, -8]]]])
+    assert F.max_pool2d(x, 2, 1, 1).tolist() == [[[[3, 3, 2, 2], [9, 9, 4, 4], [9, 9, 5, 4], [0, 5, 5, -8]]]]
+    low = burn.tensor([[[-float("inf"), -float("inf"), 1.0, 2.0]]])
+    values, index = F.max_pool1d(low, 2, return_indices=True)
+    assert values.tolist() == [[[-float("inf"), 2.0]]] and index.tolist() == [[[0, 3]]]
+
+
+@pytest.mark.parametrize("size", [1, 3, (4, 5), (7, None)])
+def test_adaptive_pools_cover_evenly(size):
+    x = normal(2, 3, 7, 10)
+    sizes = (size,) * 2 if not isinstance(size, tuple) else tuple(10 if s is None else s for s in size)
+    mean, most = np.empty((2, 3, *sizes)), np.empty((2, 3, *sizes))
+    for i in range(sizes[0]):
+        for j in range(sizes[1]):
+            part = x[:, :, i * 7 // sizes[0]:-(-(i + 1) * 7 // sizes[0]), j * 10 // sizes[1]:-(-(j + 1) * 10 // sizes[1])]
+            mean[:, :, i, j], most[:, :, i, j] = part.mean((2, 3)), part.max((2, 3))
+    np.testing.assert_allclose(F.adaptive_avg_pool2d(burn.tensor(x), size).numpy(), mean, atol=1e-12)
+    values, index = F.adaptive_max_pool2d(burn.tensor(x), size, True)
+    np.testing.assert_array_equal(values.numpy(), most)
+    np.testing.assert_array_equal(np.take_along_axis(x.reshape(2, 3, -1), index.numpy().reshape(2, 3, -1), -1),
+                                  most.reshape(2, 3, -1))
+
+
+def test_batch_norm_moves_its_statistics():
+    x = normal(6, 3, 4).astype(np.float32)
+    norm = nn.BatchNorm1d(3, momentum=None)
+    norm(burn.tensor(x[:3]))
+    norm(burn.tensor(x[3:]))
+    halves = [part.transpose(1, 0, 2).reshape(3, -1) for part in (x[:3], x[3:])]
+    np.testing.assert_allclose(norm.running_mean.numpy(), np.mean([h.mean(1) for h in halves], 0), atol=1e-6)
+    np.testing.assert_allclose(norm.running_var.numpy(), np.mean([h.var(1, ddof=1) for h in halves], 0), rtol=1e-5)
+    assert norm.num_batches_tracked.item() == 2
+    with pytest.raises(ValueError, match="more than 1 value"):
+        norm(burn.tensor(x[:1, :, :1]))
+
+
+def test_errors_say_both_shapes():
+    x, w = burn.zeros(1, 3, 8, 8), burn.zeros(4, 2, 3, 3)
+    with pytest.raises(RuntimeError, match=r"\[4, 2, 3, 3\].*\[1, 3, 8, 8\]"):
+        F.conv2d(x, w)
+    with pytest.raises(RuntimeError, match="size 9"):
+        F.conv2d(x, burn.zeros(4, 3, 9, 9))
+    with pytest.raises(RuntimeError, match="half"):
+        F.max_pool2d(x, 2, padding=2)
+    with pytest.raises(ValueError, match="only one"):
+        F.interpolate(x, 3, 2.0)
+    assert F.conv2d(x, burn.ones(1, 3, 1, 1)).sum().item() == 0
+
+
+def test_new_sizes_compile_nothing():
+    model = nn.Sequential(nn.Conv2d(2, 5, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
+
+    def step(batch, height, width):
+        x = burn.ones(batch, 2, height, width)
+        model.zero_grad()
+        model(x).square().mean().backward()
+        return model[0].weight.grad.sum().item()
+    step(3, 8, 12)
+    before = burn.stats()["kernels"]["compiles"]
+    for sizes in ((4, 8, 12), (3, 10, 14), (7, 31, 23)):
+        assert np.isfinite(step(*sizes))
+    assert burn.stats()["kernels"]["compiles"] == before

@@ -177,7 +177,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[str], str]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
-        raise ValueError(f"einsum(): {len(terms)} terms in {equation!r}, but {len(operands)} operands")
+        raise RuntimeError(f"einsum(): {len(terms)} terms in {equation!r}, but {len(operands)} operands")
     spare = [c for c in string.ascii_letters if c not in equation]
     extra = max(x.dim() - len(t.replace("...", "")) if "..." in t else 0 for t, x in zip(terms, operands))
     dots = "".join(spare[:extra])

@@ -308,7 +308,8 @@ def copysign(input: Tensor, other: Any) -> Tensor:
     size = _ops.abs(_as_float(input))
     if isinstance(negative, bool):
         return _ops.neg(size) if negative else size
-    return _ops.where(negative, _ops.neg(size), size)
+    out = _ops.where(negative, _ops.neg(size), size)
+    return _ops.where(_core.full((), True, bool_), out, other)  # other has the gradient 0
 
 
 @method

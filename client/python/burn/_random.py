@@ -23,7 +23,18 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, d
     return made.requires_grad_(True) if requires_grad else made
 
 
-FUNCTIONS["randperm"] = randperm
+def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
+                 requires_grad: bool = False, **_: Any) -> Tensor:
+    """Integers from low (0 if one number is given) to high - 1 in the shape and dtype of the input."""
+    check_device(device)
+    low, high = (0, low) if high is None else (low, high)
+    if not low < high:
+        raise RuntimeError(f"randint_like(): 'from' {low} must be less than 'to' {high}")
+    made = _ops.randint(low, high, tuple(input.shape), as_dtype(dtype) or input.dtype, *draw(input.numel(), None))
+    return made.requires_grad_(True) if requires_grad else made
+
+
+FUNCTIONS.update(randperm=randperm, randint_like=randint_like)
 
 
 def _exponential(shape: tuple[int, ...], dtype: Any, generator: Generator | None) -> Tensor:

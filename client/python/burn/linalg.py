@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from . import _core, _ops
 from ._creation import eye
-from ._dtype import float32, float64
+from ._dtype import bool_, float32, float64
 from ._pointwise import FUNCTIONS, method
 from ._products import cross as _cross, multi_dot  # noqa: F401
 from ._reduce import axes
@@ -21,6 +21,7 @@ from ._tensor import Tensor, no_grad
 
 _signed = namedtuple("slogdet", ["sign", "logabsdet"])
 _factors = namedtuple("qr", ["Q", "R"])
+_eigen = namedtuple("eigh", ["eigenvalues", "eigenvectors"])
 
 
 class LinAlgError(RuntimeError):
@@ -56,7 +57,7 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = Fals
 
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The norm of matrices in two dims: "fro", or 1, -1, inf and -inf, the largest or smallest sums of columns or rows."""
+    """The norm of matrices in two dims: "fro"; "nuc", 2, -2 of singular values; 1, -1, inf, -inf of sums of columns or rows."""
     A = A if dtype is None else A.to(dtype)
     if A.dim() < 2:
         raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got {A.dim()}")
@@ -65,8 +66,12 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
         raise RuntimeError("linalg.matrix_norm: dims must be different")
     if ord == "fro":
         return vector_norm(A, 2, (rows, columns), keepdim)
+    if ord in (2, -2, "nuc"):
+        values = svdvals(FUNCTIONS["movedim"](A, (rows, columns), (-2, -1)))
+        out = _ops.sum(values, (-1,)) if ord == "nuc" else values[..., 0 if ord > 0 else -1]
+        return out if not keepdim else out.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns))
     if ord not in (1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported; one of 'fro', 1, -1, inf, -inf is")
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported; one of 'fro', 'nuc', 2, -2, 1, -1, inf, -inf is")
     summed, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
     totals = _ops.sum(_ops.abs(A), (summed,), True)
     out = (_ops.max if ord > 0 else _ops.min)(totals, (over,), True)
@@ -179,6 +184,7 @@ def slogdet(A: Tensor) -> Any:
         start = _factored(A, "slogdet", lambda lapack, values: lapack.inv(values))
         off = _minus_one(matmul(start, A))
         off = off - _ops.detach(off)  # zeros that know how they change
+        sign = sign + _ops.sum(off * 0, (-2, -1))  # it does not change, but belongs to the matrix
         size = size + (diagonal(off) - diagonal(matmul(off, off)) * 0.5).sum(-1)
     return _signed(sign, size)
 
@@ -239,7 +245,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n < 0:
         return matrix_power(inv(A), -n)
     if n == 0:
-        return eye(A.shape[-1], dtype=A.dtype).expand(tuple(A.shape)).clone()
+        return _ops.where(_core.full((), True, bool_), eye(A.shape[-1], dtype=A.dtype), A)
     result, square = None, A
     while n:
         if n & 1:
@@ -263,20 +269,91 @@ def pinv(A: Tensor) -> Tensor:
     return matmul(turned, inv(matmul(A, turned)))
 
 
-def _values_only(name: str, what: str, factor: Callable) -> Callable:
-    def function(A: Tensor) -> Tensor:
-        _check(A, name, square=name != "svdvals")
-        if A.requires_grad:
-            raise RuntimeError(f"linalg.{name}: gradients do not flow through it; detach the matrix")
-        return _factored(A, name, factor)
-    function.__name__, function.__qualname__, function.__doc__ = name, name, what
-    return function
+def _symmetric(A: Tensor, what: str, UPLO: str) -> Tensor:
+    """The matrix whose one triangle counts."""
+    _check(A, what)
+    if UPLO not in ("L", "U"):
+        raise RuntimeError(f"linalg.{what}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    lower = _ops.tril(A, 0) if UPLO == "L" else transpose(_ops.triu(A, 0), -2, -1)
+    return lower + transpose(_ops.tril(lower, -1), -2, -1)
 
 
-svdvals = _values_only("svdvals", "Singular values in descending order. No gradient.",
-                       lambda lapack, values: lapack.svd(values, compute_uv=False))
-eigvalsh = _values_only("eigvalsh", "Eigenvalues of symmetric matrices in ascending order. No gradient.",
-                        lambda lapack, values: lapack.eigvalsh(values))
+def _perturbed(S: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """By the basis of eigenvectors: zeros that know how S changes; 1 / (column's - row's eigenvalue), 0 where equal."""
+    S = (S + transpose(S, -2, -1)) * 0.5
+    off = matmul(matmul(transpose(vectors, -2, -1), S - _ops.detach(S)), vectors)
+    apart = values.unsqueeze(-2) - values.unsqueeze(-1)
+    inverse = _ops.where(apart == 0, 0.0, 1 / _ops.where(apart == 0, 1.0, apart))
+    return off, inverse, off * inverse
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """Eigenvalues of symmetric matrices in ascending order; one triangle of A counts. Their gradients are those of
+    eigenvalues that differ."""
+    S = _symmetric(A, "eigvalsh", UPLO)
+    if not A.requires_grad or A.numel() == 0:
+        return _factored(S, "eigvalsh", lambda lapack, values: lapack.eigvalsh(values))
+    return eigh(A, UPLO).eigenvalues
+
+
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
+    """(eigenvalues, eigenvectors) of symmetric matrices, in ascending order; the vectors are columns. One triangle of A
+    counts. Gradients are those of eigenvalues that differ."""
+    S = _symmetric(A, "eigh", UPLO)
+    values, vectors = _factored(S, "eigh", lambda lapack, values: tuple(lapack.eigh(values)))
+    if not A.requires_grad or A.numel() == 0:
+        return _eigen(values, vectors)
+    off, inverse, first = _perturbed(S, values, vectors)
+    own = diagonal(off)
+    second = inverse * (matmul(off, first) - first * own.unsqueeze(-2))
+    length = FUNCTIONS["diag_embed"](_ops.sum(_ops.square(first), (-2,)) * 0.5)
+    return _eigen(values + own + _ops.sum(off * first, (-2,)),
+                  vectors + matmul(vectors, first + second - length))
+
+
+def svdvals(A: Tensor) -> Tensor:
+    """Singular values in descending order; gradients flow where they differ and are not 0."""
+    _check(A, "svdvals", square=False)
+    values = _factored(A, "svdvals", lambda lapack, values: lapack.svd(values, compute_uv=False))
+    if not A.requires_grad or A.numel() == 0:
+        return values
+    turned = transpose(A, -2, -1)
+    squares = eigvalsh(matmul(turned, A) if A.shape[-2] >= A.shape[-1] else matmul(A, turned))
+    roots = _ops.sqrt(_ops.clamp(FUNCTIONS["flip"](squares, -1), 0, None))
+    return values + (roots - _ops.detach(roots))
+
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """The condition number: by singular values, or norm(A, p) * norm(inv(A), p)."""
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        ratio = values[..., 0] / values[..., -1]
+        return ratio if p != -2 else 1 / ratio
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices, by a series of A / 2^s that is squared s times. Waits for the size of A."""
+    _check(A, "matrix_exp")
+    if A.numel() == 0:
+        return A.clone()
+    size = float(_ops.max(matrix_norm(A.detach(), 1), (), False).item())
+    halvings = max(0, math.frexp(size)[1] + 1) if math.isfinite(size) else 0
+    part = A * 0.5 ** halvings
+    total = eye(A.shape[-1], dtype=A.dtype) + part
+    term = part
+    for k in range(2, 16):
+        term = matmul(term, part) / k
+        total = total + term
+    for _ in range(halvings):
+        total = matmul(total, total)
+    return total
+
+
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """X with A @ X = B, where A = L @ L.mT (L.mT @ L with upper=True)."""
+    first, second = (transpose(L, -2, -1), L) if upper else (L, transpose(L, -2, -1))
+    return solve_triangular(second, solve_triangular(first, B, upper=False), upper=True)
 
 
 def matrix_rank(A: Tensor, *, tol: float | None = None) -> Tensor:
@@ -291,6 +368,8 @@ def matrix_rank(A: Tensor, *, tol: float | None = None) -> Tensor:
 
 def _attach() -> None:
     for function in (det, slogdet, matrix_power, cholesky, qr):
+        method(function, inplace=False)
+    for function in (matrix_exp, cholesky_solve):
         method(function, inplace=False)
     method(inv, "inverse", inplace=False)
     method(pinv, "pinverse", inplace=False)

@@ -4,6 +4,9 @@
 
     example_losses.py              (needs torch) runs the examples with PyTorch in the place of burn: writes example_losses.json
     start_file(name, shapes, path) writes the weights that an example is to start from, for its --start
+
+Where two elements of a max-pool are nearly equal, the last bit of a sum decides which gets the gradient: then the later
+losses of two right programs part. With the convnet's seed, PyTorch's losses in float32 and in float64 stay within 1e-4.
 """
 import importlib
 import json
@@ -20,7 +23,7 @@ EXAMPLES = HERE.parents[1] / "examples/python"
 STEPS = 50
 RUNS = {  # name: (file, arguments)
     "mlp": ("fashion_mnist.py", ["--net", "mlp"]),
-    "convnet": ("fashion_mnist.py", ["--net", "convnet"]),
+    "convnet": ("fashion_mnist.py", ["--net", "convnet", "--seed", "3"]),
     "gpt": ("char_gpt.py", ["--batch", "8", "--context", "32", "--sample", "0"]),
     "gru": ("names_gru.py", ["--batch", "64"]),
 }

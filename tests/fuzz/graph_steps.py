@@ -493,6 +493,54 @@ def product_of_many(p):
     return p.emit(text, shape, op="matmul")
 
 
+def attention(p):
+    x = p.some(rank=3)
+    if not x or 1 in p.shape(x) or p.second:  # PyTorch has no second derivative of its kernel
+        return
+    batch, rows, width = p.shape(x)
+    keys = p.random.choice(LETTERS)
+    k, v = p.input((batch, keys, width)), p.input((batch, keys, p.random.choice(LETTERS)))
+    causal = p.random.random() < 0.5
+    p.emit(f"F.scaled_dot_product_attention({x}, {k}, {v}, is_causal={causal}, scale=0.3)", (batch, rows, p.shape(v)[-1]),
+           op="attend causal" if causal else "attend")
+
+
+def scan(p):
+    x = p.some(at_least=1)
+    if not x:
+        return
+    dim = p.random.randrange(len(p.shape(x)))
+    op, text = p.random.choice((("cumsum", "{x}.cumsum({d}) / 3"), ("cumprod", "(0.8 + 0.2 * {x}.tanh()).cumprod({d})"),
+                                ("logcumsumexp", "{x}.logcumsumexp({d})")))
+    p.emit(text.format(x=x, d=dim), p.shape(x), op=op)
+
+
+def sorting(p):
+    x = p.some(at_least=1)
+    if not x:
+        return
+    dim = p.random.randrange(len(p.shape(x)))
+    p.emit(f"T.sort({x}, dim={dim}, descending={p.random.random() < 0.5}, stable=True)[0]", p.shape(x), op="sort")
+
+
+def convolution(p):
+    x = p.some(rank=3)
+    if not x or 1 in p.shape(x):
+        return
+    batch, channels, length = p.shape(x)
+    out = p.random.choice(LETTERS)
+    w, b = p.input((out, channels, 3)), p.input((out,))
+    p.emit(f"F.conv1d({x}, {w}, {p.random.choice((b, 'None'))}, padding=1) / 3", (batch, out, length), op="conv")
+
+
+def pooling(p):
+    x = p.some(rank=3)
+    if not x or 1 in p.shape(x):
+        return
+    text, op = p.random.choice(((f"F.max_pool1d({x}, 3, 1, 1)", "max_pool"), (f"F.avg_pool1d({x}, 3, 1, 1)", "avg_pool")))
+    p.emit(text, p.shape(x), op=op)
+
+
 OPTIMIZERS = (("SGD", "lr=0.1", "sgd_step"), ("SGD", "lr=0.1, momentum=0.5, weight_decay=0.1", "sgd_momentum_step"),
               ("SGD", "lr=abs(s3), momentum=0.9, nesterov=True", "sgd_momentum_step"),
               ("Adam", "lr=0.1, eps=0.1", "adam_step"), ("Adam", "lr=0.05, eps=0.1, weight_decay=0.1, amsgrad=True", "adam_step"),
@@ -536,4 +584,5 @@ STEPS = ([unary] * 6 + [positive_unary] * 4 + [inside_unary] * 3 + [jumping, act
          + [jumping_division, predicate, without_gradient, mixed, literal] + [binary] * 9 + [with_scalar] * 4 + [comparison]
          + [logic] * 3 + [where, where] + [integers] * 5 + [to_float] + [reduction] * 6 + [reduction_of_several, full_reduction]
          + [arg_reduction, max_pair] + [normalising] * 3 + [product] * 3 + [transposed_product, product_of_many, pieces]
-         + [view] * 8 + [in_place] * 2 + [aliased, masked] + [indexing] * 6 + [loss] * 4 + [creation, creation, detaching, training])
+         + [view] * 8 + [in_place] * 2 + [aliased, masked] + [indexing] * 6 + [loss] * 4 + [creation, creation, detaching, training]
+         + [attention, attention, scan, scan, sorting, convolution, convolution, pooling, pooling])

@@ -4015,30 +4015,36 @@ static uint32_t decompose_rmsprop_step(const bd_rule_call *call, bd_node *out)
     bd_node n16 = bd_build_cast(graph, call->inputs[6], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
     bd_node n17 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n15, n16}, 2, NULL);
     bd_node n18 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n6, n17}, 2, NULL);
-    bd_node n22;
+    bd_node n23;
     if (call->inputs[3] != BD_NODE_NONE) {
-        bd_node n19 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-        bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, call->inputs[3]}, 2, NULL);
-        bd_node n21 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n20, n18}, 2, NULL);
-        n22 = n21;
+        bd_node n22;
+        if (call->inputs[7] != BD_NODE_NONE) {
+            bd_node n19 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+            bd_node n20 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, call->inputs[3]}, 2, NULL);
+            bd_node n21 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n20, n18}, 2, NULL);
+            n22 = n21;
+        } else {
+            n22 = n18;
+        }
+        n23 = n22;
     } else {
-        n22 = n18;
+        n23 = n18;
     }
-    bd_node n23 = bd_build_cast(graph, call->inputs[4], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-    bd_node n24 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n23, n22}, 2, NULL);
-    bd_node n25 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n24}, 2, NULL);
-    bd_node n26 = BD_NODE_NONE; bd_node n27 = BD_NODE_NONE; bd_node n28 = BD_NODE_NONE;
+    bd_node n24 = bd_build_cast(graph, call->inputs[4], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n25 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n24, n23}, 2, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n25}, 2, NULL);
+    bd_node n27 = BD_NODE_NONE; bd_node n28 = BD_NODE_NONE; bd_node n29 = BD_NODE_NONE;
     if (call->inputs[3] != BD_NODE_NONE) {
-        n26 = n25;
-        n27 = n14;
-        n28 = n22;
+        n27 = n26;
+        n28 = n14;
+        n29 = n23;
     } else {
-        n26 = n25;
-        n27 = n14;
+        n27 = n26;
+        n28 = n14;
     }
-    out[0] = n26;
-    out[1] = n27;
-    out[2] = n28;
+    out[0] = n27;
+    out[1] = n28;
+    out[2] = n29;
     return call->inputs[3] != BD_NODE_NONE ? 3 : 2;
 }
 
@@ -4081,33 +4087,39 @@ static uint32_t decompose_rmsprop_centered_step(const bd_rule_call *call, bd_nod
     bd_node n24 = bd_build_cast(graph, call->inputs[7], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
     bd_node n25 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n23, n24}, 2, NULL);
     bd_node n26 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n6, n25}, 2, NULL);
-    bd_node n30;
+    bd_node n31;
     if (call->inputs[4] != BD_NODE_NONE) {
-        bd_node n27 = bd_build_cast(graph, call->inputs[8], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-        bd_node n28 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n27, call->inputs[4]}, 2, NULL);
-        bd_node n29 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n28, n26}, 2, NULL);
-        n30 = n29;
+        bd_node n30;
+        if (call->inputs[8] != BD_NODE_NONE) {
+            bd_node n27 = bd_build_cast(graph, call->inputs[8], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+            bd_node n28 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n27, call->inputs[4]}, 2, NULL);
+            bd_node n29 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n28, n26}, 2, NULL);
+            n30 = n29;
+        } else {
+            n30 = n26;
+        }
+        n31 = n30;
     } else {
-        n30 = n26;
+        n31 = n26;
     }
-    bd_node n31 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
-    bd_node n32 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n31, n30}, 2, NULL);
-    bd_node n33 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n32}, 2, NULL);
-    bd_node n34 = BD_NODE_NONE; bd_node n35 = BD_NODE_NONE; bd_node n36 = BD_NODE_NONE; bd_node n37 = BD_NODE_NONE;
+    bd_node n32 = bd_build_cast(graph, call->inputs[5], (burn_dtype)(bd_graph_at(graph, call->inputs[0])->dtype));
+    bd_node n33 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n32, n31}, 2, NULL);
+    bd_node n34 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n33}, 2, NULL);
+    bd_node n35 = BD_NODE_NONE; bd_node n36 = BD_NODE_NONE; bd_node n37 = BD_NODE_NONE; bd_node n38 = BD_NODE_NONE;
     if (call->inputs[4] != BD_NODE_NONE) {
-        n34 = n33;
-        n35 = n14;
-        n36 = n20;
-        n37 = n30;
+        n35 = n34;
+        n36 = n14;
+        n37 = n20;
+        n38 = n31;
     } else {
-        n34 = n33;
-        n35 = n14;
-        n36 = n20;
+        n35 = n34;
+        n36 = n14;
+        n37 = n20;
     }
-    out[0] = n34;
-    out[1] = n35;
-    out[2] = n36;
-    out[3] = n37;
+    out[0] = n35;
+    out[1] = n36;
+    out[2] = n37;
+    out[3] = n38;
     return call->inputs[4] != BD_NODE_NONE ? 4 : 3;
 }
 

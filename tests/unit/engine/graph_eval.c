@@ -314,11 +314,28 @@ static bool view(const evaluation *run, const bd_graph_node *node, const test_te
     return true;
 }
 
+/* What stands in a cell after a value is stored to it. */
+static double stored(burn_op op, double before, double x)
+{
+    switch ((int)op) {
+    case BURN_OP_SCATTER_ADD:
+    case BURN_OP_WINDOW_ADD:
+        return before + x;
+    case BURN_OP_SCATTER_PROD:
+        return before * x;
+    case BURN_OP_SCATTER_MAX:
+        return x > before ? x : before;
+    case BURN_OP_SCATTER_MIN:
+        return x < before ? x : before;
+    default:
+        return x;
+    }
+}
+
 static bool update(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in,
                    test_tensor *out)
 {
     const int64_t *ints = run->bindings->ints;
-    bool adds = node->op == BURN_OP_SCATTER_ADD || node->op == BURN_OP_WINDOW_ADD;
     const test_tensor *value = node->input_count == 2 ? in[1] : in[2];
     memcpy(out->data, in[0]->data, sizeof *out->data * (size_t)out->count);
     for (int64_t i = 0; i < value->count; i++) {
@@ -334,7 +351,7 @@ static bool update(const evaluation *run, const bd_graph_node *node, const test_
                 index[j] = (int64_t)in[1]->data[i];
         }
         double *cell = &out->data[ravel(out, index)];
-        *cell = adds ? *cell + value->data[i] : value->data[i];
+        *cell = stored((burn_op)node->op, *cell, value->data[i]);
     }
     return true;
 }
@@ -371,9 +388,62 @@ static void concat(const bd_graph_node *node, const test_tensor *const *in, test
     }
 }
 
+static double scanned(burn_op op, double before, double x)
+{
+    if (op == BURN_OP_SCAN_PROD)
+        return before * x;
+    if (op == BURN_OP_SCAN_MAX)
+        return x > before ? x : before;
+    if (op == BURN_OP_SCAN_MIN)
+        return x < before ? x : before;
+    if (op == BURN_OP_SCAN_LOGSUM)
+        return (x > before ? x : before) + log1p(exp(-fabs(x - before)));
+    return before + x;
+}
+
+/* Along a dim: each element and those before it as one. */
+static void scan(const bd_graph_node *node, const test_tensor *x, test_tensor *out)
+{
+    int64_t dim = attr(node, "dim")->value;
+    for (int64_t i = 0; i < out->count; i++) {
+        int64_t index[16];
+        unravel(out, i, index);
+        out->data[i] = x->data[i];
+        if (index[dim]-- > 0)
+            out->data[i] = scanned((burn_op)node->op, out->data[ravel(out, index)], x->data[i]);
+    }
+}
+
+/* Along a dim: where the element of each rank stands; equal ones in their order. */
+static void sort_order(const bd_graph_node *node, const test_tensor *x, test_tensor *out)
+{
+    int64_t dim = attr(node, "dim")->value;
+    bool down = attr(node, "descending")->value != 0;
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t index[16], place, rank = 0;
+        unravel(x, i, index);
+        place = index[dim];
+        for (index[dim] = 0; index[dim] < x->dims[dim]; index[dim]++) {
+            double other = x->data[ravel(x, index)], own = x->data[i];
+            bool first = down ? other > own : other < own;
+            rank += first || (other == own && index[dim] < place);
+        }
+        index[dim] = rank;
+        out->data[ravel(out, index)] = (double)place;
+    }
+}
+
 static bool apply(const evaluation *run, const bd_graph_node *node, const test_tensor *const *in,
                   test_tensor *out)
 {
+    if (node->op >= BURN_OP_SCAN_SUM && node->op <= BURN_OP_SCAN_LOGSUM) {
+        scan(node, in[0], out);
+        return true;
+    }
+    if (node->op == BURN_OP_SORT_ORDER) {
+        sort_order(node, in[0], out);
+        return true;
+    }
     uint32_t flags = burn_op_lookup(node->op)->flags;
     if (node->op == BURN_OP_DOT) {
         dot(in[0], in[1], out);
@@ -388,7 +458,8 @@ static bool apply(const evaluation *run, const bd_graph_node *node, const test_t
         return true;
     }
     if (node->op == BURN_OP_SLICE_SET || node->op == BURN_OP_SCATTER ||
-        node->op == BURN_OP_SCATTER_ADD || node->op == BURN_OP_WINDOW_ADD)
+        node->op == BURN_OP_SCATTER_ADD || node->op == BURN_OP_WINDOW_ADD ||
+        (node->op >= BURN_OP_SCATTER_PROD && node->op <= BURN_OP_SCATTER_MIN))
         return update(run, node, in, out);
     if (node->op == BURN_OP_FULL) {
         for (int64_t i = 0; i < out->count; i++)

@@ -134,6 +134,18 @@ static const gradient_case cases[] = {
     {"linear", "3,4 -1 1; 5,4 -1 1; 5 -1 1", "", 0, false},
     {"linear", "2,3,4 -1 1; 5,4 -1 1; -", "", 0, false},
     {"linear", "4 -1 1; 5,4 -1 1; 5 -1 1", "", 0, false},
+    {"cumsum", "3,4 -2 2", "dim=1", 0, false},
+    {"cumprod", "3,4 0.5 2", "dim=0", 0, false},
+    {"cummax", "3,6 -2 2", "dim=1", 0, false},
+    {"cummin", "3,6 -2 2", "dim=-1", 0, false},
+    {"logcumsumexp", "3,5 -2 2", "dim=1", 0, false},
+    {"sort", "3,5 -2 2", "dim=1", 0, false},
+    {"sort", "4,3 -2 2", "dim=0 descending=1", 0, false},
+    {"scatter_prod", "4,3 0.5 2; !2,3 0 4; 2,3 0.5 2", "dim=0", 0, false},
+    {"scatter_max", "4,3 -2 2; !2,3 0 4; 2,3 -2 2", "dim=0", 0, false},
+    {"scatter_min", "4,3 -2 2; !2,3 0 4; 2,3 -2 2", "dim=0", 0, false},
+    {"lstm_step", "3,4 -2 2; 3,4 -2 2; 3,4 -2 2; 3,4 -2 2; 3,4 -2 2", "", 0, false},
+    {"gru_step", "3,4 -2 2; 3,4 -2 2; 3,4 -2 2; 3,4 -2 2; 3,4 -2 2; 3,4 -2 2; 3,4 -2 2", "", 0, false},
     {"attend", "2,3,4 -2 2; 2,4,5 -1 1", "", 0, false},
     {"causal", "4,5 -2 2", "diagonal=4", 0, false},
     {"softmax", "3,5 -2 2", "dim=-1", 0, false},
@@ -189,7 +201,7 @@ static const gradient_case cases[] = {
     {"kl_div", "4,5 -2 2; 4,5 0.1 1", "reduction=2", 0, false},
 };
 
-enum { INPUTS_MAX = 6, ELEMENTS_MAX = 512 };
+enum { INPUTS_MAX = 8, ELEMENTS_MAX = 512 };
 
 typedef struct gradient_run {
     test_trace trace;

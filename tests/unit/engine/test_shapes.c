@@ -120,6 +120,65 @@ static void fit_reshape(test_trace *trace, test_attrs *attrs, const test_input *
     test_set_list(trace, "reshape", attrs, "shape", count, dims);
 }
 
+static void set_size(test_trace *trace, const burn_op_info *info, test_attrs *attrs,
+                     const char *name, int64_t value)
+{
+    int index = burn_op_attr(info, name);
+    if (index >= 0 && info->attrs[index].kind == BURN_ATTR_SIZES)
+        test_set_list(trace, info->name, attrs, name, 1, &value);
+    else if (index >= 0)
+        attrs->attrs[index].value = value;
+}
+
+static test_input floats(test_trace *trace, int rank, int64_t a, int64_t b, int64_t c)
+{
+    int64_t dims[3] = {a, b, c};
+    return test_external(trace, BURN_F32, rank, dims, NULL);
+}
+
+/* Inputs and attributes of a convolution, pool or norm of channels in one dim that fit together. */
+static void fit_windows(test_trace *trace, const burn_op_info *info, test_input *inputs,
+                        test_attrs *attrs)
+{
+    int64_t groups = 1 + (int64_t)draw(2), channels = groups * (1 + (int64_t)draw(2));
+    int64_t outputs = groups * (1 + (int64_t)draw(2)), size = 1 + (int64_t)draw(3);
+    int64_t stride = 1 + (int64_t)draw(2), dilation = 1 + (int64_t)draw(2);
+    int64_t low = (int64_t)draw(2), high = (int64_t)draw(2), span = (size - 1) * dilation + 1;
+    int64_t extent = span + (int64_t)draw(4), batch = draw_size();
+    int64_t places = (low + extent + high - span) / stride + 1;
+    set_size(trace, info, attrs, "sizes", size);
+    set_size(trace, info, attrs, "strides", stride);
+    set_size(trace, info, attrs, "dilations", dilation);
+    set_size(trace, info, attrs, "low", low);
+    set_size(trace, info, attrs, "high", high);
+    set_size(trace, info, attrs, "groups", groups);
+    set_size(trace, info, attrs, "tiled", 0);
+    set_size(trace, info, attrs, "mode", (int64_t)draw(3));
+    bool to_input = info->shape_rule == BURN_SHAPE_RULE_CONV_INPUT;
+    set_size(trace, info, attrs, "shape", to_input ? extent : size);
+    inputs[0] = floats(trace, 3, batch, channels, extent);
+    if (info->shape_rule == BURN_SHAPE_RULE_CONV_INPUT)
+        inputs[0] = floats(trace, 3, batch, outputs, places);
+    if (info->shape_rule == BURN_SHAPE_RULE_CONV_WEIGHT)
+        inputs[1] = floats(trace, 3, batch, outputs, places);
+    else if (info->shape_rule != BURN_SHAPE_RULE_CHANNEL_NORM && info->input_count > 1)
+        inputs[1] = floats(trace, 3, outputs, channels / groups, size);
+    if (info->shape_rule == BURN_SHAPE_RULE_CONV)
+        inputs[2] = draw(2) ? test_absent() : floats(trace, 1, outputs, 0, 0);
+    if (info->shape_rule == BURN_SHAPE_RULE_CHANNEL_NORM)
+        for (uint32_t i = 1; i < info->input_count; i++)
+            if (burn_op_input_role(info, i) == BURN_INPUT_VALUE)
+                inputs[i] = floats(trace, 1, channels, 0, 0);
+}
+
+static bool has_windows(const burn_op_info *info)
+{
+    return info->shape_rule == BURN_SHAPE_RULE_CONV || info->shape_rule == BURN_SHAPE_RULE_POOL ||
+           info->shape_rule == BURN_SHAPE_RULE_CONV_INPUT ||
+           info->shape_rule == BURN_SHAPE_RULE_CONV_WEIGHT ||
+           info->shape_rule == BURN_SHAPE_RULE_CHANNEL_NORM;
+}
+
 static void check_sizes(const burn_op_info *info, bd_graph *graph, bd_node node,
                         const burn_tensor_type *type, const int64_t *ints, const char *when)
 {
@@ -199,6 +258,8 @@ static void try_records(const burn_op_info *info, bool gradients)
             draw_attrs(&trace, info, &attrs, common);
         if (info->shape_rule == BURN_SHAPE_RULE_RESHAPE && draw(2))
             fit_reshape(&trace, &attrs, &inputs[0]);
+        if (has_windows(info) && draw(2))
+            fit_windows(&trace, info, inputs, &attrs);
         uint32_t value = test_op(&trace, info->name, gradients, count, inputs, &attrs);
         if (value != UINT32_MAX && gradients)
             value = add_gradients(&trace, inputs, count, value);

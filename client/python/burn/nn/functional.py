@@ -20,6 +20,7 @@ from ._convolution import (
 from ._ctc import *  # noqa: F401,F403
 from ._distances import *  # noqa: F401,F403
 from ._embedding import *  # noqa: F401,F403
+from ._grid import grid_sample as grid_sample
 from ._losses import *  # noqa: F401,F403
 from ._padding import *  # noqa: F401,F403
 from ._pooling import (

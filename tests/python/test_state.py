@@ -167,15 +167,62 @@ def test_torn_files(tmp_path, keep):
 
 def test_saving_fails_whole(tmp_path):
     burn.save({"a": burn.ones(3)}, tmp_path / "f")
-    with pytest.raises(TypeError):
-        burn.save([burn.ones(3)], tmp_path / "f")
-    with pytest.raises(TypeError):
-        burn.save({"a": 3}, tmp_path / "f")
+    for unsaved in (nn.Linear(1, 1), {"a": [lambda: 0]}, object()):
+        with pytest.raises(TypeError):
+            burn.save(unsaved, tmp_path / "f")
+    circle = []
+    circle.append(circle)
+    with pytest.raises(ValueError, match="nested"):
+        burn.save(circle, tmp_path / "f")
     with pytest.raises(OSError):
         burn.save({"a": burn.ones(3)}, tmp_path / "no folder" / "f")
     with pytest.raises(FileNotFoundError):
         burn.load(tmp_path / "nothing")
     assert burn.load(tmp_path / "f")["a"].tolist() == [1, 1, 1] and len(list(tmp_path.iterdir())) == 1
+
+
+def test_nested_values_come_back(tmp_path):
+    net = small_net()
+    optimizer = optim.Adam(net.parameters(), lr=0.02)
+    schedule = optim.lr_scheduler.MultiStepLR(optimizer, [2, 3])
+    step(net, optimizer, burn.ones(2, 3))
+    weight = net[0].weight
+    value = {"model": net.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(),
+             "epoch": 3, "best": float("inf"), 7: (1, [2.5, None, True], {"d": burn.float16}), "bytes": b"\x00\xff",
+             "array": np.arange(3), "number": np.float64(2.5), "tied": [weight, weight], "where": burn.device("cpu"),
+             "set": {1, 2}, "size": burn.Size([2, 3]), "grad": burn.ones(2, requires_grad=True)}
+    burn.save(value, tmp_path / "f")
+    back = burn.load(tmp_path / "f", map_location="cpu" if burn.get_default_device().type == "cpu" else None)
+    assert list(back) == list(value) and back["best"] == float("inf") and back[7] == value[7]
+    assert back["array"].tolist() == [0, 1, 2] and type(back["number"]) is np.float64 and back["bytes"] == b"\x00\xff"
+    assert back["tied"][0] is back["tied"][1] and isinstance(back["tied"][0], nn.Parameter)
+    assert back["set"] == {1, 2} and type(back["size"]) is burn.Size and back["grad"].requires_grad
+    assert back["schedule"]["milestones"] == schedule.milestones
+    other = small_net()
+    other.load_state_dict(back["model"])
+    resumed = optim.Adam(other.parameters())
+    resumed.load_state_dict(back["optimizer"])
+    step(net, optimizer, burn.ones(2, 3))
+    step(other, resumed, burn.ones(2, 3))
+    for one, two in zip(net.parameters(), other.parameters()):
+        np.testing.assert_array_equal(one.detach().numpy(), two.detach().numpy())
+
+
+def test_files_that_are_open_and_files_of_others():
+    file = io.BytesIO()
+    burn.save([burn.arange(3), "text"], file)
+    file.seek(0)
+    tensor, text = burn.load(file)
+    assert tensor.tolist() == [0, 1, 2] and text == "text"
+    plain = io.BytesIO()
+    burn.save({"a": burn.ones(2)}, plain)
+    assert b"burn.tree" not in plain.getvalue()
+    with pytest.raises(ValueError, match="pickle"):
+        burn.load(io.BytesIO(b"PK\x03\x04" + bytes(60)))
+    for bad in ('["nothing",1]', '["tensor","x",false,false]', '["dict",3]', '[3]', '["dtype","y"]', "{"):
+        header = json.dumps({"__metadata__": {"burn.tree": bad}}).encode()
+        with pytest.raises(ValueError):
+            burn.load(io.BytesIO(len(header).to_bytes(8, "little") + header))
 
 
 # ---- pickles and copies ----

@@ -20,6 +20,8 @@ from ._serialize import load, save  # noqa: F401
 from ._connection import (bytes_sent, connect, connected, disconnect, get_default_device, ping,  # noqa: F401
                           set_default_device, stats, sync, url)
 from ._jit import jit  # noqa: F401
+from ._settings import (are_deterministic_algorithms_enabled, compile, get_float32_matmul_precision,  # noqa: F401
+                        get_num_threads, set_float32_matmul_precision, set_num_threads, use_deterministic_algorithms)
 
 globals().update({name: function for name, function in _functions.items()})
 bool = bool_
@@ -34,7 +36,9 @@ Error = _core.Error
 DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
 __version__ = "0.1.0"
 
-from . import autograd, cuda, func, nn, optim, utils  # noqa: E402,F401
+from . import accelerator, amp, autograd, backends, cuda, func, nn, optim, utils  # noqa: E402,F401
+from .amp import autocast  # noqa: E402,F401
+from .amp.autocast_mode import get_autocast_dtype, is_autocast_enabled  # noqa: E402,F401
 from .nn.functional import (  # noqa: E402,F401
     alpha_dropout, bilinear, celu, celu_, channel_shuffle, cosine_similarity, dropout, feature_alpha_dropout, hardshrink,
     layer_norm, pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, rrelu_, selu, selu_,

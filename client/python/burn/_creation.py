@@ -226,6 +226,21 @@ class Generator:
         self._seed, self._offset = int(seed), 0
         return self
 
+    def seed(self) -> int:
+        """Seeds the stream with a number that nobody can foresee, and returns it."""
+        drawn = int.from_bytes(os.urandom(7), "little")
+        self.manual_seed(drawn)
+        return drawn
+
+    def get_state(self) -> Tensor:
+        """The seed and how many numbers were drawn, for set_state."""
+        return tensor([self._seed, self._offset], dtype=int64)
+
+    def set_state(self, new_state: Tensor) -> "Generator":
+        """Puts the stream where it was when get_state gave this."""
+        self._seed, self._offset = new_state.tolist()
+        return self
+
     def initial_seed(self) -> int:
         return self._seed
 

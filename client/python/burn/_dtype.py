@@ -107,6 +107,18 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index or 0))
 
+    def __reduce__(self) -> tuple:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> "device":
+        """Within it tensors are made on this device: it must be the connection's, which has only one."""
+        from ._creation import check_device
+        check_device(self)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
 
 class Size(tuple):
     """A shape."""

@@ -6,7 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from . import _ops
-from ._dtype import as_dtype
+from ._dtype import as_dtype, get_default_dtype
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._tensor import Tensor
 
@@ -120,7 +120,7 @@ _spread("std", _ops.std)
 @reduction
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) over dim, without overflow."""
-    return _ops.logsumexp(input, axes(dim), keepdim)
+    return _ops.logsumexp(input if input.is_floating_point() else input.to(get_default_dtype()), axes(dim), keepdim)
 
 
 @reduction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import operator
 from typing import Any, Callable
 
@@ -68,6 +69,17 @@ class Tensor(_core.Tensor):
         """Bytes of one element."""
         return self.itemsize
 
+    def detach_(self) -> "Tensor":
+        """Cuts this tensor off from what it was made of. RuntimeError for a view, as in PyTorch."""
+        if self._is_view:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        if self.requires_grad:
+            leaf = self.is_leaf
+            self.data = self.detach()
+            if leaf or self.requires_grad:
+                self.requires_grad_(False)
+        return self
+
     def register_hook(self, hook: Callable) -> Any:
         """hook(gradient) runs whenever this tensor's gradient is computed; a tensor that it returns takes its place.
         The handle's remove() takes it away. RuntimeError if the tensor requires no gradient."""
@@ -99,59 +111,110 @@ _core.set_device_object(Device("cpu"))
 
 
 class _GradMode:
-    """A context manager and decorator that sets whether results require gradients."""
+    """A context manager and decorator that sets whether results require gradients. A generator function that it
+    decorates runs in the mode, and its caller does not."""
 
     _mode: bool
 
     def __enter__(self) -> None:
-        self._before = _core.set_grad_enabled(self._mode)
+        self._before = (getattr(self, "_before", None), _core.set_grad_enabled(self._mode))
 
     def __exit__(self, *_: Any) -> None:
-        _core.set_grad_enabled(self._before)
+        self._before, before = self._before
+        _core.set_grad_enabled(before)
+
+    def _again(self) -> "_GradMode":
+        return type(self)()
 
     def __call__(self, function: Callable) -> Callable:
-        mode = type(self)
+        if inspect.isgeneratorfunction(function):
+            return _generator_in_mode(function, self._again)
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with mode():
+            with self._again():
                 return function(*args, **kwargs)
         return wrapped
+
+
+def _generator_in_mode(function: Callable, mode: Callable) -> Callable:
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        running = function(*args, **kwargs)
+        try:
+            with mode():
+                given = next(running)
+            while True:
+                try:
+                    sent = yield given
+                except GeneratorExit:
+                    with mode():
+                        running.close()
+                    raise
+                except BaseException as error:
+                    with mode():
+                        given = running.throw(error)
+                else:
+                    with mode():
+                        given = running.send(sent)
+        except StopIteration as end:
+            return end.value
+    return wrapped
 
 
 class no_grad(_GradMode):
     """Within it no result requires a gradient."""
     _mode = False
 
-    def __new__(cls, function: Callable | None = None) -> Any:
+    def __new__(cls, orig_func: Callable | None = None) -> Any:
         self = super().__new__(cls)
-        return self if function is None else self(function)
-
-
-class inference_mode(no_grad):
-    """As no_grad."""
+        return self if orig_func is None else self(orig_func)
 
 
 class enable_grad(_GradMode):
     """Within it results require gradients again."""
     _mode = True
 
-    def __new__(cls, function: Callable | None = None) -> Any:
+    def __new__(cls, orig_func: Callable | None = None) -> Any:
         self = super().__new__(cls)
-        return self if function is None else self(function)
+        return self if orig_func is None else self(orig_func)
 
 
-class set_grad_enabled:
-    """Sets the mode at once; as a context manager it puts the former one back."""
+class inference_mode(_GradMode):
+    """As no_grad; with mode=False nothing changes."""
 
-    def __init__(self, mode: bool) -> None:
-        self._before = _core.set_grad_enabled(bool(mode))
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        self._wanted = True if callable(mode) else bool(mode)
+        return self(mode) if callable(mode) else self
 
     def __enter__(self) -> None:
-        pass
+        self._mode = False if self._wanted else _core.grad_enabled()
+        super().__enter__()
+
+    def _again(self) -> "_GradMode":
+        return inference_mode(self._wanted)
+
+
+class set_grad_enabled(_GradMode):
+    """Sets the mode at once; as a context manager it puts the former one back, as a decorator it is the function's."""
+
+    def __init__(self, mode: bool) -> None:
+        self._mode = bool(mode)
+        self._outer = _core.set_grad_enabled(self._mode)
+
+    def __enter__(self) -> None:
+        _core.set_grad_enabled(self._mode)
 
     def __exit__(self, *_: Any) -> None:
-        _core.set_grad_enabled(self._before)
+        _core.set_grad_enabled(self._outer)
+
+    def __call__(self, function: Callable) -> Callable:
+        _core.set_grad_enabled(self._outer)
+        return super().__call__(function)
+
+    def _again(self) -> "_GradMode":
+        return set_grad_enabled(self._mode)
 
 
 is_grad_enabled = _core.grad_enabled

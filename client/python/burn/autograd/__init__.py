@@ -13,7 +13,17 @@ __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", 
            "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
            "set_grad_enabled"]
 
-Variable = Tensor
+
+class _Variables(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Tensor)
+
+
+class Variable(metaclass=_Variables):
+    """Of old: gives the tensor itself."""
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
+        return data.detach().requires_grad_() if requires_grad and not data.requires_grad else data
 
 
 def _list(value: Any) -> list:

@@ -40,6 +40,7 @@ class LRScheduler:
     def _initial_step(self) -> None:
         self._step_count = 0
         self._is_initial = True
+        self._get_lr_called_within_step = False  # a key of PyTorch's state
         self._advance(None)
         self._is_initial = False
 

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data loading and checkpoints of activations."""
-from . import checkpoint  # noqa: F401
+from . import checkpoint, data  # noqa: F401

@@ -11,7 +11,11 @@ from ._creation import (Generator as Generator, arange as arange, as_tensor as a
 from ._serialize import (load as load, save as save)
 from ._connection import (bytes_sent as bytes_sent, connect as connect, connected as connected, disconnect as disconnect, get_default_device as get_default_device, ping as ping, set_default_device as set_default_device, stats as stats, sync as sync, url as url)
 from ._jit import (jit as jit)
-from . import autograd as autograd, cuda as cuda, nn as nn, optim as optim
+from ._settings import (are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled, compile as compile, get_float32_matmul_precision as get_float32_matmul_precision, get_num_threads as get_num_threads, set_float32_matmul_precision as set_float32_matmul_precision, set_num_threads as set_num_threads, use_deterministic_algorithms as use_deterministic_algorithms)
+from . import (accelerator as accelerator, amp as amp, autograd as autograd, backends as backends,
+               cuda as cuda, func as func, nn as nn, optim as optim, utils as utils)
+from .amp import autocast as autocast
+from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype, is_autocast_enabled as is_autocast_enabled
 from .nn.functional import (alpha_dropout as alpha_dropout, bilinear as bilinear, celu as celu, celu_ as celu_, channel_shuffle as channel_shuffle, cosine_similarity as cosine_similarity, dropout as dropout, feature_alpha_dropout as feature_alpha_dropout, hardshrink as hardshrink, layer_norm as layer_norm, pairwise_distance as pairwise_distance, pdist as pdist, pixel_shuffle as pixel_shuffle, pixel_unshuffle as pixel_unshuffle, prelu as prelu, rms_norm as rms_norm, rrelu as rrelu, rrelu_ as rrelu_, selu as selu, selu_ as selu_, threshold as threshold, threshold_ as threshold_)
 
 _bool = _builtins.bool

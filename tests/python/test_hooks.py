@@ -331,6 +331,22 @@ def test_checks_of_gradients():
         autograd.gradcheck(Square.apply, (x,))
 
 
+def test_options_of_grad():
+    x = leaf(1.0, 2.0)
+    rows, = autograd.grad(x * x, x, burn.eye(2), is_grads_batched=True)
+    assert rows.tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    assert autograd.grad((x * 3).sum(), x, None, None, False, True)[0].tolist() == [3.0, 3.0]
+    unused = leaf(1.0)
+    assert autograd.grad((x * 3).sum(), [x, unused], allow_unused=True)[1] is None
+    assert autograd.grad((x * 3).sum(), [x, unused], materialize_grads=True)[1].tolist() == [0.0]
+    with pytest.raises(ValueError):
+        autograd.grad((x * 3).sum(), x, only_inputs=False)
+    with pytest.raises(ValueError):
+        autograd.grad((x * 3).sum(), x, allow_unused=False, materialize_grads=True)
+    with pytest.raises(RuntimeError):
+        autograd.grad((x * 3).sum(), unused)
+
+
 def test_checkpoint_gives_the_same_gradients():
     x = leaf(0.5, 1.5)
     burn.utils.checkpoint.checkpoint(lambda a: (a * a).tanh(), x, use_reentrant=False).sum().backward()

@@ -141,7 +141,9 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 def norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The p-norm over dims: p a number, inf or "fro"."""
     if p in ("fro", 2):
-        return _ops.sum(_ops.square(input), axes(dim), keepdim).sqrt()
+        total = _ops.sum(_ops.square(input), axes(dim), keepdim)
+        none = total == 0  # there the root has no slope: the gradient is 0, as PyTorch's
+        return _ops.where(none, total, _ops.sqrt(_ops.where(none, 1, total)))
     if p == float("inf"):
         return _ops.max(_ops.abs(input), axes(dim), keepdim)
     if p == float("-inf"):

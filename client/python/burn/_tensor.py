@@ -69,6 +69,26 @@ class Tensor(_core.Tensor):
         """Bytes of one element."""
         return self.itemsize
 
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
+        """RuntimeError: there is no CUDA device."""
+        raise RuntimeError("no CUDA device is available: this daemon's devices are cpu and ref")
+
+    def pin_memory(self, device: Any = None) -> "Tensor":
+        """The tensor itself: the memory is the daemon's."""
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """False: the memory is the daemon's."""
+        return False
+
+    def share_memory_(self) -> "Tensor":
+        """The tensor itself: the memory is the daemon's."""
+        return self
+
+    def is_shared(self) -> bool:
+        """False: the memory is the daemon's."""
+        return False
+
     def detach_(self) -> "Tensor":
         """Cuts this tensor off from what it was made of. RuntimeError for a view, as in PyTorch."""
         if self._is_view:
@@ -95,7 +115,7 @@ class Tensor(_core.Tensor):
                  create_graph: bool = False, inputs: Any = None) -> None:
         """Adds the gradients of this tensor to the .grad of the leaves that it was made from."""
         from .autograd import backward
-        backward(self, gradient, retain_graph, create_graph, inputs)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 _OPERATORS: dict[str, Callable] = {  # NumPy's names

@@ -51,13 +51,13 @@ def write(value: Any, keep: Callable[[Any], str], depth: int = 0) -> Any:
     if hasattr(value, "state_dict"):
         raise TypeError(f"save() stores values, not objects with code: of a {type(value).__name__} save its "
                         "state_dict()")
-    raise TypeError(f"save() stores tensors, arrays, numbers, texts, None, dtypes, devices, and dicts, lists, tuples and "
-                    f"sets of such, not {type(value).__name__}")
+    raise TypeError(f"save() stores tensors, arrays, numbers, texts, None, dtypes, devices, and dicts, lists, tuples "
+                    f"and sets of such, not {type(value).__name__}")
 
 
 def read(value: Any, tensor_of: Callable[..., Tensor]) -> Any:
-    """What write() was given. tensor_of(name, is_parameter=False, requires_grad=False) gives the tensors. ValueError says
-    what is malformed."""
+    """What write() was given. tensor_of(name, is_parameter=False, requires_grad=False) gives the tensors. ValueError
+    says what is malformed."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if not isinstance(value, list) or len(value) < 2 or not isinstance(value[0], str):

@@ -51,8 +51,13 @@ def _check_seeds(outputs: Sequence[Tensor], seeds: Sequence[Any]) -> list:
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-             inputs: Any = None) -> None:
+             grad_variables: Any = None, inputs: Any = None) -> None:
     """Adds the gradients of tensors to the .grad of leaves (or of inputs, if given)."""
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                               "Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
     roots = _list(tensors)
     seeds = _check_seeds(roots, _list(grad_tensors) if grad_tensors is not None else [None] * len(roots))
     keep = create_graph if retain_graph is None else retain_graph
@@ -67,9 +72,14 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> tuple:
-    """Gradients of outputs with respect to inputs, as a tuple; .grad is left alone."""
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple:
+    """Gradients of outputs with respect to inputs, as a tuple; .grad is left alone. Each of outputs, inputs and
+    grad_outputs is a tensor or a sequence of tensors. RuntimeError if an input does not matter, unless allow_unused
+    (then its gradient is None) or materialize_grads (then it is zeros)."""
+    if not only_inputs:
+        raise ValueError("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+                         "gradient for other parts of the graph, please use torch.autograd.backward.")
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
@@ -94,10 +104,10 @@ def _batched(roots: list, wanted: list, seeds: list, keep: bool, create_graph: b
              materialize: bool) -> tuple:
     """One gradient for each row of the seeds."""
     from .._functions import stack
-    rows = [grad(roots, wanted, [None if seed is None else seed[i] for seed in seeds], True, create_graph, allow, False,
-                 materialize) for i in range(next(seed for seed in seeds if seed is not None).shape[0])]
-    if not keep:  # the history is given up once
-        grad(roots, wanted, [None if seed is None else seed[0] for seed in seeds], False, False, True)
+    count = next(seed for seed in seeds if seed is not None).shape[0]
+    rows = [grad(roots, wanted, [None if seed is None else seed[i] for seed in seeds],
+                 retain_graph=keep or i + 1 < count, create_graph=create_graph, allow_unused=allow,
+                 materialize_grads=materialize) for i in range(count)]
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
 
 

@@ -8,8 +8,8 @@ from typing import Any, Callable, Iterable
 from .. import _core, _hooks, _ops
 from .._tensor import Tensor, no_grad, set_grad_enabled
 
-_FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-          "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+_FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have "
+          "already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
           "Specify retain_graph=True if you need to backward through the graph a second time.")
 
 

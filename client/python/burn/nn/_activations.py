@@ -194,7 +194,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def _written(function: Any) -> Any:
     def write(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, inplace=True, **kwargs)
-    write.__name__ = function.__name__ + "_"
+    write.__name__ = write.__qualname__ = function.__name__ + "_"
     write.__doc__ = f"In-place form of {function.__name__}()."
     return write
 

@@ -39,8 +39,8 @@ def default_collate(batch: Any) -> Any:
     if _is_array(first):
         import numpy as np
         if first.dtype.kind in "SUO":
-            raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-                            f"{first.dtype}")
+            raise TypeError("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+                            f"found {first.dtype}")
         return from_numpy(np.stack(batch)) if first.ndim else tensor(np.array(batch))
     if isinstance(first, float):
         return tensor(batch, dtype=float64)

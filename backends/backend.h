@@ -47,7 +47,8 @@ typedef struct bd_launch {
 typedef struct bd_submission {
     const bd_launch *launches;
     uint32_t launch_count;
-    void *scratch; /* as bd_device_ops.scratch_bytes asked for the largest launch; 64-byte aligned */
+    /* as bd_device_ops.scratch_bytes asked for the largest launch; 64-byte aligned */
+    void *scratch;
     bd_fault *fault;
     void (*done)(struct bd_submission *submission);
     void *user;
@@ -86,7 +87,8 @@ typedef struct bd_device_ops {
     bd_error *(*alloc)(bd_device *device, size_t size_bytes, void **out) BD_MUST_USE;
     void (*free)(bd_device *device, void *memory, size_t size_bytes);
     /* Program to kernel. Pure but for the object cache; thread: any, several at once.
-     * DEVICE if code generation fails; UNAVAILABLE under compile_never. Owns: the caller, by kernel_free. */
+     * DEVICE if code generation fails; UNAVAILABLE under compile_never. Owns: the caller, by
+     * kernel_free. */
     bd_error *(*compile)(bd_device *device, const bd_kir *program, bd_kernel **out) BD_MUST_USE;
     void (*kernel_free)(bd_device *device, bd_kernel *kernel);
     /* Scratch that a launch needs with these integer arguments. Thread: any. */
@@ -98,7 +100,8 @@ typedef struct bd_device_ops {
 
 typedef struct bd_driver {
     const char *name; /* "cpu", "ref" */
-    /* Whether a device is there; reason (may be NULL) says why not. Thread: main, before others start. */
+    /* Whether a device is there; reason (may be NULL) says why not. Thread: main, before others
+     * start. */
     bool (*probe)(char *reason, size_t reason_bytes);
     bd_error *(*open)(const bd_device_options *options, bd_device **out) BD_MUST_USE;
     const bd_device_ops *ops;

@@ -194,11 +194,6 @@ static void broadcast_inputs(op_making *making)
 
 /* ---- attributes ---- */
 
-static int64_t wrapped(int64_t dim, int64_t rank)
-{
-    return dim < 0 ? dim + rank : dim;
-}
-
 static void sort_dims(int64_t *dims, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
@@ -216,7 +211,7 @@ static void normalize_list(bd_graph *graph, bd_attr_value *attr, int64_t rank, b
     uint32_t count = 0;
     for (uint32_t i = 0; i < attr->count; i++)
         if (rank > 0)
-            dims[count++] = wrapped(attr->values[i], rank);
+            dims[count++] = bd_dim_number(attr->values[i], rank);
     if (reduction && attr->count == 0)
         for (; count < rank; count++)
             dims[count] = count;
@@ -245,9 +240,9 @@ static const bd_attr_value *normalize_attrs(const op_making *making)
         int64_t rank = bd_graph_at(graph, making->inputs[0])->rank;
         if (is_dim)
             attrs[i].value =
-                wrapped(attrs[i].value, info->shape_rule == BURN_SHAPE_RULE_STACK ? rank + 1
-                                        : rank                                    ? rank
-                                                                                  : 1);
+                bd_dim_number(attrs[i].value, info->shape_rule == BURN_SHAPE_RULE_STACK ? rank + 1
+                                              : rank                                    ? rank
+                                                                                        : 1);
         else
             normalize_list(graph, &attrs[i], rank, (info->flags & BURN_OP_REDUCTION) != 0);
     }

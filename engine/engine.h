@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The engine of one device, as the server sees it: a thread that owns all state of that device, a
- * bounded queue of requests down and a queue of replies up. Nothing else crosses.
+ * mailbox of requests down and one of replies up. Nothing else crosses.
  * Thread: bd_engine_open/close: main; post, next_reply: loop; buffers and stats: any. */
 #pragma once
 

@@ -210,8 +210,9 @@ static uint32_t count_sweeps(const bd_region *region, uint32_t value)
                 level = below > level ? below : level;
             }
             const bd_graph_node *node = bd_graph_at(region->graph, self->node);
-            bool reduces = self->state == BD_VALUE_COMPUTE &&
-                           (bd_class_of(node) == BD_CLASS_REDUCE || bd_class_of(node) == BD_CLASS_SORT);
+            bool reduces =
+                self->state == BD_VALUE_COMPUTE &&
+                (bd_class_of(node) == BD_CLASS_REDUCE || bd_class_of(node) == BD_CLASS_SORT);
             level = (uint8_t)(level + (i == value || reduces));
             changed |= level != levels[i];
             levels[i] = level;
@@ -317,7 +318,7 @@ static bool may_host(bd_fuse_walk *fuser, bd_node node, const bd_fuse_use *candi
         const bd_fuse_use *other = &fuser->uses.items[i - 1];
         bool same = other->region == candidate->region;
         if (same ? other->value != candidate->value
-                                               : bd_fuse_reaches(fuser, other->region, candidate->region))
+                 : bd_fuse_reaches(fuser, other->region, candidate->region))
             return false;
     }
     return true;

@@ -29,8 +29,8 @@ typedef struct bd_fuse_options {
 /* The node whose memory holds the elements of `node`: itself, or what it is a reshape of. */
 bd_node bd_fuse_storage(const bd_graph *graph, bd_node node);
 /* Regions that store (the storage of) all roots which are not externals.
- * Errors: UNSUPPORTED with the reason for a graph that no region can express; then out has the node in
- * question, and nothing else. */
+ * Errors: UNSUPPORTED with the reason for a graph that no region can express; then out has the node
+ * in question, and nothing else. */
 bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
                   const bd_fuse_options *options, bd_arena *arena, bd_fusion *out) BD_MUST_USE;
 void bd_fusion_deinit(bd_fusion *fusion);

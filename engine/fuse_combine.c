@@ -70,7 +70,8 @@ void bd_fuse_combine_siblings(bd_fuse_walk *fuser)
         loads[a] = loads_of(fusion->regions.items[a]);
     for (size_t a = 0; a < count; a++) {
         bd_region *into = fusion->regions.items[a];
-        for (size_t b = a + 1; b < count && b - a <= DISTANCE_MAX && into && !writes_partly(into); b++) {
+        for (size_t b = a + 1; b < count && b - a <= DISTANCE_MAX && into && !writes_partly(into);
+             b++) {
             bd_region *from = fusion->regions.items[b];
             if (!from || (loads[a] & loads[b]) == 0 || writes_partly(from) ||
                 !bd_region_may_combine(into, from) ||

@@ -31,6 +31,12 @@ typedef enum bd_node_kind {
     BD_NODE_INTEGER,  /* rank 0, i64: the value of the bd_int `number` (a mean's count, a size) */
 } bd_node_kind;
 
+/* Dims below 0 count from the end. */
+static inline int64_t bd_dim_number(int64_t dim, int64_t rank)
+{
+    return dim < 0 ? dim + rank : dim;
+}
+
 typedef struct bd_attr_value {
     int64_t value;         /* INT, DTYPE: the value; SIZE: a bd_int */
     const int64_t *values; /* INTS: values; SIZES: bd_ints */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An intrusive list of letters between threads. A push never fails: what may lie in it is bounded
- * by its senders (client credit, plans in flight, compile jobs), and completions must not be lost;
- * the bounded queue of proto/base cannot promise that. A letter moves with all that it owns.
+ * An intrusive list of letters between threads. A push never fails, since completions must not be
+ * lost: what may lie in it is bounded by its senders (client credit, plans in flight, compile
+ * jobs). A letter moves with all that it owns: after the push the pusher no longer touches it.
  * Thread: push and take from any thread. */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A plan: what a trace becomes. Data only: kernels, launches, recipes of their arguments, buffers
  * with lifetimes. Built once (engine/plan.c from regions of engine/fuse.c, lowered by
- * engine/lower/); bound and submitted on every arrival (engine/run.c). Immutable after it is built, but for
- * the kernels that compilation fills in. Counted: the trie holds one reference, histories the others.
- * Thread: device. */
+ * engine/lower/); bound and submitted on every arrival (engine/run.c). Immutable after it is built,
+ * but for the kernels that compilation fills in. Counted: the trie holds one reference, histories
+ * the others. Thread: device. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,9 +27,10 @@ typedef struct bd_plan_buffer {
     uint32_t number;       /* EXTERNAL */
     bd_int elements;       /* size */
     uint32_t first_launch, last_launch;
-    /* RESULT, TEMP: the buffer whose memory this one may take over (in-place), or NONE. For an EXTERNAL
-     * source the runner does so only if the tensor dies and nobody else holds its memory. Every
-     * launch that reads the source after this buffer is written reads it at the same element only. */
+    /* RESULT, TEMP: the buffer whose memory this one may take over (in-place), or NONE. For an
+     * EXTERNAL source the runner does so only if the tensor dies and nobody else holds its memory.
+     * Every launch that reads the source after this buffer is written reads it at the same element
+     * only. */
     uint32_t reuses;
 } bd_plan_buffer;
 
@@ -79,16 +80,18 @@ typedef struct bd_plan {
     uint32_t output_count;
     bd_plan_output *saved;   /* kept for histories */
     uint32_t saved_count;
-    bool unfused; /* fusion was asked for, but a kernel would have passed a limit: a region a node */
+    /* fusion was asked for, but a kernel would have passed a limit: a region a node */
+    bool unfused;
 } bd_plan;
 
 typedef struct bd_plan_options {
     bool fusion; /* false: one region a node */
 } bd_plan_options;
 
-/* The whole analysis of a trace: graph, saved values, decomposition, simplification, regions, kernel
- * IR, buffers. Kernels are not compiled yet. */
-bd_error *bd_plan_build(const bd_trace *trace, const bd_plan_options *options, bd_plan **out) BD_MUST_USE;
+/* The whole analysis of a trace: graph, saved values, decomposition, simplification, regions,
+ * kernel IR, buffers. Kernels are not compiled yet. */
+bd_error *bd_plan_build(const bd_trace *trace, const bd_plan_options *options,
+                        bd_plan **out) BD_MUST_USE;
 bd_plan *bd_plan_retain(bd_plan *plan);
 void bd_plan_release(bd_plan *plan); /* kernels belong to the cache */
 char *bd_plan_print(const bd_plan *plan); /* heap; bd_free */

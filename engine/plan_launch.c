@@ -144,7 +144,8 @@ static void merge_groups(launch_state *launcher)
 {
     enum { BLOCKS_MAX = 1024, TRIED_MAX = 4, STEPS_MAX = 20000000 };
     uint32_t program_count = launcher->state->plan->program_count;
-    bd_number_list *open = BD_ARENA_ARRAY(&launcher->state->scratch, bd_number_list, program_count + 1);
+    bd_number_list *open =
+        BD_ARENA_ARRAY(&launcher->state->scratch, bd_number_list, program_count + 1);
     launcher->steps_left = STEPS_MAX;
     for (uint32_t b = 0; b < launcher->group_count; b++) {
         bd_number_list *groups = &open[launcher->groups[b].program];

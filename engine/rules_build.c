@@ -7,7 +7,6 @@
 
 static int64_t *new_values(bd_graph *graph, uint32_t count);
 static bd_attr_value whole_list(bd_graph *graph, const int64_t *values, uint32_t count);
-static int64_t wrapped(int64_t dim, int64_t rank);
 
 bd_node bd_rule_number(bd_graph *graph, double value)
 {
@@ -49,15 +48,16 @@ bd_int bd_rule_size(bd_graph *graph, bd_node node, int64_t dim)
     int64_t rank = bd_rule_rank(graph, node);
     if (rank == 0)
         return BD_INT_1;
-    return bd_graph_dim(graph, node, (uint32_t)wrapped(dim, rank));
+    return bd_graph_dim(graph, node, (uint32_t)bd_dim_number(dim, rank));
 }
 
 bd_int bd_rule_product(bd_graph *graph, bd_node node, int64_t first, int64_t end)
 {
     int64_t rank = bd_rule_rank(graph, node);
     bd_int product = BD_INT_1;
-    for (int64_t axis = wrapped(first, rank); axis < wrapped(end, rank); axis++)
-        product = bd_int_mul(bd_graph_ints(graph), product, bd_graph_dim(graph, node, (uint32_t)axis));
+    for (int64_t axis = bd_dim_number(first, rank); axis < bd_dim_number(end, rank); axis++)
+        product =
+            bd_int_mul(bd_graph_ints(graph), product, bd_graph_dim(graph, node, (uint32_t)axis));
     return product;
 }
 
@@ -65,18 +65,19 @@ bd_int bd_rule_count(bd_graph *graph, bd_node node, bd_attr_value dims)
 {
     bd_int product = BD_INT_1;
     for (uint32_t i = 0; i < dims.count; i++)
-        product = bd_int_mul(bd_graph_ints(graph), product, bd_rule_size(graph, node, dims.values[i]));
+        product =
+            bd_int_mul(bd_graph_ints(graph), product, bd_rule_size(graph, node, dims.values[i]));
     return product;
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 bd_attr_value bd_rule_dims(bd_graph *graph, bd_node node, int64_t first, int64_t end)
 {
     int64_t rank = bd_rule_rank(graph, node);
     int64_t *values = new_values(graph, (uint32_t)rank);
     uint32_t count = 0;
-    for (int64_t axis = wrapped(first, rank); axis < wrapped(end, rank); axis++)
+    for (int64_t axis = bd_dim_number(first, rank); axis < bd_dim_number(end, rank); axis++)
         values[count++] = bd_graph_dim(graph, node, (uint32_t)axis);
     return (bd_attr_value){.values = values, .count = count};
 }
@@ -141,7 +142,7 @@ bd_attr_value bd_rule_dims_from(bd_graph *graph, bd_node node, int64_t first)
     return whole_list(graph, values, count);
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 bd_node bd_rule_zeros(bd_graph *graph, bd_node like)
 {
@@ -190,7 +191,8 @@ bd_node bd_rule_unreduce(bd_graph *graph, bd_node node, bd_node like, bd_attr_va
         memcpy(values, shape.values, shape.count * sizeof *values);
         for (uint32_t i = 0; i < dims.count; i++)
             values[dims.values[i]] = BD_INT_1;
-        node = bd_rule_reshape(graph, node, (bd_attr_value){.values = values, .count = shape.count});
+        node =
+            bd_rule_reshape(graph, node, (bd_attr_value){.values = values, .count = shape.count});
     }
     return bd_build_expand_as(graph, node, like);
 }
@@ -208,7 +210,7 @@ bd_node bd_rule_squeeze(bd_graph *graph, bd_node node, int64_t dim)
     int64_t rank = bd_rule_rank(graph, node);
     if (rank == 0)
         return node;
-    int64_t at = wrapped(dim, rank);
+    int64_t at = bd_dim_number(dim, rank);
     bd_attr_value before = bd_rule_dims(graph, node, 0, at);
     return bd_rule_reshape(graph, node,
                            bd_rule_join(graph, before, bd_rule_dims(graph, node, at + 1, rank)));
@@ -270,7 +272,7 @@ bd_node bd_rule_split_channels(bd_graph *graph, bd_node node, bd_int groups)
     return bd_rule_split_dim(graph, node, 1, groups);
 }
 
-/* ---- local ---------------------------------------------------------------------------------------- */
+/* ---- local ----------------------------------------------------------------------------------- */
 
 /* Room for one more, so that no list has a NULL pointer. */
 static int64_t *new_values(bd_graph *graph, uint32_t count)
@@ -283,9 +285,4 @@ static bd_attr_value whole_list(bd_graph *graph, const int64_t *values, uint32_t
     int64_t *copy = new_values(graph, count);
     memcpy(copy, values, count * sizeof *copy);
     return (bd_attr_value){.values = copy, .count = count};
-}
-
-static int64_t wrapped(int64_t dim, int64_t rank)
-{
-    return dim < 0 ? dim + rank : dim;
 }

@@ -58,6 +58,7 @@ bd_node bd_rule_unsqueeze(bd_graph *graph, bd_node node, int64_t dim);
 /* A vector laid along a dim of `like`, to be broadcast. */
 bd_node bd_rule_along(bd_graph *graph, bd_node vector, bd_node like, int64_t dim);
 bd_node bd_rule_swap_last(bd_graph *graph, bd_node node);
-/* A dim becomes two, `outer` and the rest, which it must be divisible by; of the channels, dim 1. */
+/* A dim becomes two, `outer` and the rest, which it must be divisible by; of the channels, dim
+ * 1. */
 bd_node bd_rule_split_dim(bd_graph *graph, bd_node node, int64_t dim, bd_int outer);
 bd_node bd_rule_split_channels(bd_graph *graph, bd_node node, bd_int groups);

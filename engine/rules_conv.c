@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Convolutions: products over windows, which are views of the padded input. A convolution y = conv(x,
- * w) is linear in both; its adjoints, conv_input (y, w to x) and conv_weight (x, y to w), are
- * convolutions again, so each has the other two as gradients. All take channels in the dim 1. */
+ * Convolutions: products over windows, which are views of the padded input. A convolution y =
+ * conv(x, w) is linear in both; its adjoints, conv_input (y, w to x) and conv_weight (x, y to w),
+ * are convolutions again, so each has the other two as gradients. All take channels in the dim 1.
+ */
 #include "engine/graph_parts.h"
 #include "engine/rules_build.h"
 #include "engine/rules_native.h"
@@ -138,8 +139,9 @@ static bd_node zero(bd_graph *graph, bd_node like)
 static bd_node windows_of(const conv_call *c, bd_node x, bd_attr_value counts, bd_attr_value kernel)
 {
     if (c->low.count > 0) {
-        bd_attr_value highs = bd_rule_conv_high(c->graph, bd_rule_dims(c->graph, x, 2, c->spatial + 2),
-                                                kernel, counts, c->strides, c->low, c->dilations);
+        bd_attr_value highs =
+            bd_rule_conv_high(c->graph, bd_rule_dims(c->graph, x, 2, c->spatial + 2), kernel,
+                              counts, c->strides, c->low, c->dilations);
         x = pad_last(c->graph, x, zero(c->graph, x), c->low, highs);
     }
     return window(c->graph, x, counts, kernel, c->strides, c->dilations);
@@ -287,7 +289,8 @@ uint32_t bd_decompose_conv_weight(const bd_rule_call *call, bd_node *out)
     bd_node x = call->inputs[0], y = call->inputs[1];
     bd_attr_value kernel = call->attrs[0];
     bd_node windows = windows_of(&c, x, bd_rule_dims(graph, y, 2, 2 + s), kernel);
-    windows = bd_rule_split_dim(graph, windows, 1, c.groups); /* [N, groups, C / groups, m.., k..] */
+    /* [N, groups, C / groups, m.., k..] */
+    windows = bd_rule_split_dim(graph, windows, 1, c.groups);
     bd_int within = bd_rule_size(graph, windows, 2);
     int64_t order[BURN_RANK_MAX] = {1, 0}, shape[BURN_RANK_MAX];
     for (uint32_t i = 0; i < 2 * s; i++)

@@ -16,7 +16,8 @@ static bd_node slice_part(bd_graph *graph, bd_node x, int64_t dim, bd_int start,
 static bd_attr_value common_dims(bd_graph *graph, const bd_node *nodes, uint32_t count,
                                  int64_t drop_last);
 static bd_node check_index(bd_graph *graph, bd_node index, bd_int size, int64_t wrap);
-static index_place place_of(bd_graph *graph, bd_node x, const bd_node *indices, uint32_t count, int64_t dim);
+static index_place place_of(bd_graph *graph, bd_node x, const bd_node *indices, uint32_t count,
+                            int64_t dim);
 static bd_node flat_source(bd_graph *graph, bd_node x, const index_place *place);
 static bd_node spread_index(bd_graph *graph, bd_node flat_x, const index_place *place);
 static bd_attr_value placed_dims(bd_graph *graph, bd_node x, const index_place *place);
@@ -31,7 +32,8 @@ void bd_gradient_concat(const bd_rule_call *call, bd_node *out_gradients)
         out_gradients[i] = BD_NODE_NONE;
         if (bd_rule_rank(graph, call->inputs[i]) != rank)
             continue; /* the empty [0] that concat passes over */
-        bd_int stop = bd_int_add(bd_graph_ints(graph), start, bd_rule_size(graph, call->inputs[i], dim));
+        bd_int stop =
+            bd_int_add(bd_graph_ints(graph), start, bd_rule_size(graph, call->inputs[i], dim));
         if (call->wanted[i])
             out_gradients[i] = bd_rule_gradient(
                 graph, slice_part(graph, call->gradient, dim, start, stop), call->inputs[i]);
@@ -82,8 +84,10 @@ uint32_t bd_decompose_matmul(const bd_rule_call *call, bd_node *out)
     } else {
         bd_attr_value batch = common_dims(graph, (bd_node[]){a, b}, 2, 2);
         int64_t rank_a = bd_rule_rank(graph, a), rank_b = bd_rule_rank(graph, b);
-        a = bd_rule_expand_to(graph, a, bd_rule_join(graph, batch, bd_rule_dims(graph, a, -2, rank_a)));
-        b = bd_rule_expand_to(graph, b, bd_rule_join(graph, batch, bd_rule_dims(graph, b, -2, rank_b)));
+        a = bd_rule_expand_to(graph, a,
+                              bd_rule_join(graph, batch, bd_rule_dims(graph, a, -2, rank_a)));
+        b = bd_rule_expand_to(graph, b,
+                              bd_rule_join(graph, batch, bd_rule_dims(graph, b, -2, rank_b)));
         product = bd_build(graph, BURN_OP_DOT, (bd_node[]){a, b}, 2, NULL);
     }
     product = column ? bd_rule_squeeze(graph, product, -1) : product;
@@ -118,7 +122,8 @@ uint32_t bd_decompose_put_nd(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node x = call->inputs[0];
-    index_place place = place_of(graph, x, call->inputs + 2, call->input_count - 2, call->attrs[0].value);
+    index_place place =
+        place_of(graph, x, call->inputs + 2, call->input_count - 2, call->attrs[0].value);
     bd_node flat_x = flat_source(graph, x, &place), index = spread_index(graph, flat_x, &place);
     bd_node value = bd_rule_expand_to(graph, call->inputs[1], placed_dims(graph, x, &place));
     value = bd_rule_reshape(graph, value,
@@ -145,7 +150,7 @@ uint32_t bd_decompose_global_norm(const bd_rule_call *call, bd_node *out)
     return 1;
 }
 
-/* ---- local ---------------------------------------------------------------------------------------- */
+/* ---- local ----------------------------------------------------------------------------------- */
 
 static bd_attr_value list_of(const bd_int *sizes, int64_t *values, uint32_t count)
 {
@@ -165,7 +170,8 @@ static bd_node slice_part(bd_graph *graph, bd_node x, int64_t dim, bd_int start,
         stops[axis] = axis == dim ? stop : bd_rule_size(graph, x, axis);
         steps[axis] = BD_INT_1;
     }
-    const bd_attr_value attrs[] = {list_of(starts, values[0], rank), list_of(stops, values[1], rank),
+    const bd_attr_value attrs[] = {list_of(starts, values[0], rank),
+                                   list_of(stops, values[1], rank),
                                    list_of(steps, values[2], rank)};
     return bd_build(graph, BURN_OP_SLICE, &x, 1, attrs);
 }
@@ -187,7 +193,8 @@ static bd_attr_value common_dims(bd_graph *graph, const bd_node *nodes, uint32_t
                 kept[axis] = bd_rule_size(graph, nodes[i], at);
         }
     }
-    bd_attr_value none = {.values = kept, .count = 0}, all = {.values = kept, .count = (uint32_t)rank};
+    bd_attr_value none = {.values = kept, .count = 0},
+                  all = {.values = kept, .count = (uint32_t)rank};
     return bd_rule_join(graph, all, none); /* a copy in the arena */
 }
 
@@ -199,13 +206,16 @@ static bd_node check_index(bd_graph *graph, bd_node index, bd_int size, int64_t 
 
 /* Several indices in consecutive dims: each is checked by itself, then they are one index into the
  * dims taken together. */
-static index_place place_of(bd_graph *graph, bd_node x, const bd_node *indices, uint32_t count, int64_t dim)
+static index_place place_of(bd_graph *graph, bd_node x, const bd_node *indices, uint32_t count,
+                            int64_t dim)
 {
-    index_place place = {.dim = dim, .count = count, .shape = common_dims(graph, indices, count, 0)};
+    index_place place = {
+        .dim = dim, .count = count, .shape = common_dims(graph, indices, count, 0)};
     bd_node index = BD_NODE_NONE;
     for (uint32_t i = 0; i < count; i++) {
         bd_int size = bd_rule_size(graph, x, dim + i);
-        bd_node one = check_index(graph, bd_rule_expand_to(graph, indices[i], place.shape), size, 1);
+        bd_node one =
+            check_index(graph, bd_rule_expand_to(graph, indices[i], place.shape), size, 1);
         if (i) {
             bd_node factor = bd_build_integer(graph, size);
             index = bd_build(graph, BURN_OP_MUL, (bd_node[]){index, factor}, 2, NULL);

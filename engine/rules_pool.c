@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Pools: reductions over windows. Tiled ones lie side by side, so that the input's dims split into
- * places and elements, and gradients are mere maps; others overlap, and their gradients are added. */
+ * places and elements, and gradients are mere maps; others overlap, and their gradients are added.
+ */
 #include "engine/graph_parts.h"
 #include "engine/rules_build.h"
 #include "engine/rules_native.h"
@@ -153,7 +154,8 @@ static bd_node element_numbers(const pool_call *p)
     return number;
 }
 
-/* [.., counts.., sizes..] with tiled windows back to the input's places; what no window covers is 0. */
+/* [.., counts.., sizes..] with tiled windows back to the input's places; what no window covers
+ * is 0. */
 static bd_node place_tiles(const pool_call *p, bd_node windowed, bd_node x)
 {
     bd_graph *graph = p->graph;
@@ -226,8 +228,9 @@ void bd_gradient_max_pool(const bd_rule_call *call, bd_node *out_gradients)
     out_gradients[0] = BD_NODE_NONE;
     if (!call->wanted[0])
         return;
-    bd_node hit = bd_build(p.graph, BURN_OP_EQ,
-                           (bd_node[]){repeat_places(&p, hits(&p, x)), element_numbers(&p)}, 2, NULL);
+    bd_node hit =
+        bd_build(p.graph, BURN_OP_EQ,
+                 (bd_node[]){repeat_places(&p, hits(&p, x)), element_numbers(&p)}, 2, NULL);
     bd_node given = bd_build(p.graph, BURN_OP_WHERE,
                              (bd_node[]){hit, repeat_places(&p, call->gradient), zero}, 3, NULL);
     out_gradients[0] = bd_rule_gradient(p.graph, collect(&p, given, x), x);
@@ -288,7 +291,8 @@ static bd_node count_along(const pool_call *p, bd_node x, uint32_t i, bool with_
     bd_node size = bd_build_integer(graph, (bd_int)p->sizes.values[i]);
     bd_node last = bd_build(graph, BURN_OP_ADD, (bd_node[]){first, size}, 2, NULL);
     bd_int end = with_padding ? bd_int_add(p->ints, extent, low) : extent;
-    last = bd_build(graph, BURN_OP_MINIMUM, (bd_node[]){last, bd_build_integer(graph, end)}, 2, NULL);
+    last =
+        bd_build(graph, BURN_OP_MINIMUM, (bd_node[]){last, bd_build_integer(graph, end)}, 2, NULL);
     if (!with_padding)
         first = bd_build(graph, BURN_OP_MAXIMUM,
                          (bd_node[]){first, bd_build_integer(graph, BD_INT_0)}, 2, NULL);

@@ -7,7 +7,8 @@
  * scalar kinds, INT, INTS and DTYPE attributes, list lengths, external dtypes and ranks, which dims
  * and which items of SIZES attributes are 1, reshape groups, the survivors and the dying externals;
  * and, only if the trace holds a grad record, how its externals were made (engine/history.h).
- * Dynamic parts (arguments of the plan): dims above 1 (and 0), SIZE and SIZES attributes, scalars, buffers. */
+ * Dynamic parts (arguments of the plan): dims above 1 (and 0), SIZE and SIZES attributes, scalars,
+ * buffers. */
 #pragma once
 
 #include "proto/ops.h"
@@ -48,11 +49,12 @@ typedef struct bd_trace_value {
 /* A tensor made before this trace. */
 typedef struct bd_trace_external {
     burn_tensor_type type;
-    uint8_t dies;           /* its last handle is freed within the trace: its memory may be reused */
+    /* its last handle is freed within the trace: its memory may be reused */
+    uint8_t dies;
     bd_history *history;    /* NULL: a leaf or untracked; else how it was made (engine/history.h) */
     uint32_t history_node;  /* its node in the graph of history's plan */
-    uint64_t tensor;        /* identity within the engine: a tensor that is also saved in a history is
-                               recognised by it. Never in the key itself; the pattern of equalities is */
+    uint64_t tensor; /* identity within the engine: a tensor that is also saved in a history is
+                        recognised by it. Never in the key itself; the pattern of equalities is */
 } bd_trace_external;
 
 typedef struct bd_trace {

@@ -11,7 +11,8 @@ typedef struct dtype_row {
 
 static const dtype_row rows[BURN_DTYPE_END] = {
     [BURN_DTYPE_NONE] = {"none", 0, BURN_KIND_BOOL},
-#define DTYPE(name, number, text, ctype, size, kind, numpy) [number] = {text, size, BURN_KIND_##kind},
+#define DTYPE(name, number, text, ctype, size, kind, numpy)                                        \
+    [number] = {text, size, BURN_KIND_##kind},
 #include "proto/dtypes.def"
 };
 

@@ -212,7 +212,8 @@ static bool feed_payload(bd_frame_parser *parser, const uint8_t *bytes, size_t s
                          size_t *taken)
 {
     size_t available = size_bytes - *taken;
-    size_t count = parser->payload_left_bytes < available ? (size_t)parser->payload_left_bytes : available;
+    size_t count =
+        parser->payload_left_bytes < available ? (size_t)parser->payload_left_bytes : available;
     if (parser->payload && count) {
         memcpy(parser->payload, bytes + *taken, count);
         parser->payload += count;

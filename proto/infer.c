@@ -38,7 +38,8 @@ static bool infer_alike(const burn_op_record *record, const burn_tensor_type *co
         record->output_count != 1)
         return false;
     for (uint32_t i = 0; i < record->input_count; i++) {
-        if (info->input_roles[i] != BURN_INPUT_VALUE || record->inputs[i].kind == BURN_OPERAND_ABSENT)
+        if (info->input_roles[i] != BURN_INPUT_VALUE ||
+            record->inputs[i].kind == BURN_OPERAND_ABSENT)
             return false;
         if (!inputs[i] && record->inputs[i].kind != BURN_OPERAND_BOOL)
             continue;
@@ -68,7 +69,8 @@ bd_error *burn_op_infer(const burn_op_record *record, const burn_tensor_type *co
     return error ? bd_error_note(error, "%s", record->info->name) : NULL;
 }
 
-burn_dtype burn_op_compute_dtype(const burn_op_record *record, const burn_tensor_type *const *inputs)
+burn_dtype burn_op_compute_dtype(const burn_op_record *record,
+                                 const burn_tensor_type *const *inputs)
 {
     burn_dtype named;
     switch ((burn_dtype_rule)record->info->dtype_rule) {
@@ -107,7 +109,7 @@ burn_dtype burn_op_compute_dtype(const burn_op_record *record, const burn_tensor
     return BURN_DTYPE_NONE;
 }
 
-/* ---- local ------------------------------------------------------------------------------------ */
+/* ---- local ----------------------------------------------------------------------------------- */
 
 static bd_error *infer(const burn_op_record *record, const burn_tensor_type *const *inputs,
                        burn_tensor_type *outputs)
@@ -153,7 +155,8 @@ static bd_error *check_operands(const burn_op_record *record, const burn_tensor_
     return NULL;
 }
 
-static bd_error *check_operand(const burn_op_record *record, uint32_t i, const burn_tensor_type *type)
+static bd_error *check_operand(const burn_op_record *record, uint32_t i,
+                               const burn_tensor_type *type)
 {
     const char *name = burn_input_name(record, i);
     switch (burn_op_input_role(record->info, i)) {
@@ -304,7 +307,8 @@ static burn_dtype first_dtype(const burn_op_record *record, const burn_tensor_ty
     return BURN_DTYPE_NONE;
 }
 
-static burn_dtype promoted_dtype(const burn_op_record *record, const burn_tensor_type *const *inputs)
+static burn_dtype promoted_dtype(const burn_op_record *record,
+                                 const burn_tensor_type *const *inputs)
 {
     burn_promotion promotion = {0};
     for (uint32_t i = 0; i < record->input_count; i++) {

@@ -9,18 +9,18 @@ enum {
     BURN_PROTOCOL_VERSION = 0, /* 0 matches exactly; frozen versions begin at 1 */
     BURN_PREFACE_BYTES = 16,
     BURN_FRAME_HEADER_BYTES = 32,
-    BURN_ALIGNMENT_BYTES = 64,          /* tensor bytes begin at a multiple, from the frame's start */
+    BURN_ALIGNMENT_BYTES = 64, /* tensor bytes begin at a multiple, from the frame's start */
     BURN_MESSAGE_BYTES_MAX = 64 * 1024, /* the msgpack header of a frame */
     BURN_HELLO_BYTES_MAX = 4096,        /* the same before WELCOME */
     BURN_BATCH_BYTES_MAX = 256 * 1024,  /* op records in one frame */
     BURN_CHUNK_BYTES_MAX = 1024 * 1024, /* tensor bytes in one frame */
-    BURN_CREDIT_BYTES = 16 * 1024 * 1024,
-    BURN_FRAME_COST_MIN = 512, /* credit that the smallest frame costs */
-    BURN_IN_FLIGHT_MAX = 1024, /* requests of a session that wait for an answer */
-    BURN_FREE_FRAMES_MAX = 100000, /* that cost no credit, within a second, without awaiting answers */
+    BURN_FRAME_COST_MIN = 512,          /* credit that the smallest frame costs */
+    BURN_IN_FLIGHT_MAX = 1024,          /* requests of a session that wait for an answer */
+    BURN_FREE_FRAMES_MAX =
+        100000,                /* that cost no credit, within a second, without awaiting answers */
     BURN_TEXT_BYTES_MAX = 511, /* one text of a message */
     BURN_REPORT_BYTES_MAX = 1024 * 1024, /* JSON of an introspection reply, in the payload */
-    BURN_TEXTS_COUNT_MAX = 32, /* features, devices */
+    BURN_TEXTS_COUNT_MAX = 32,           /* features, devices */
 };
 
 /* Ids count from 1 and stay exact in a JavaScript number. */

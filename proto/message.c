@@ -20,7 +20,8 @@ const bd_message_facts *bd_message_lookup(int type)
 {
     static const bd_message_facts facts[] = {
 #define BEGIN(NAME, number, member, direction, credit, payload, alignment, says)                   \
-    [number] = {#NAME, (bd_message_direction)FROM_##direction, CREDIT_##credit, ALIGN_##alignment, payload},
+    [number] = {#NAME, (bd_message_direction)FROM_##direction, CREDIT_##credit, ALIGN_##alignment, \
+                payload},
 #define FIELD(kind, field, says)
 #define END(NAME)
 #include "proto/messages.def"
@@ -29,7 +30,7 @@ const bd_message_facts *bd_message_lookup(int type)
     return type > 0 && type < count && facts[type].name ? &facts[type] : NULL;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_uint(bd_pack *pack, const uint64_t *value)
 {
@@ -134,7 +135,7 @@ size_t bd_message_encode(const bd_message *message, uint64_t payload_bytes, uint
     return total;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bd_error *read_uint(bd_unpack *unpack, uint64_t *out)
 {
@@ -263,7 +264,7 @@ bd_error *bd_message_decode(const bd_frame *frame, const uint8_t *bytes, bd_mess
     return NULL;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 bd_text bd_text_of(const char *text)
 {

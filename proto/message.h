@@ -91,8 +91,8 @@ size_t bd_message_encode(const bd_message *message, uint64_t payload_bytes, uint
 
 /* Reads the message of a frame. The caller has skipped unknown types that are IGNORABLE.
  * Errors: PROTOCOL, with the message's and the field's name: unknown type, wrong direction, wrong
- * arity or kind, value out of range, payload above the type's limit, alignment that is not the type's;
- * *out is then undefined. */
+ * arity or kind, value out of range, payload above the type's limit, alignment that is not the
+ * type's; *out is then undefined. */
 bd_error *bd_message_decode(const bd_frame *frame, const uint8_t *bytes, bd_message_direction from,
                             bd_message *out) BD_MUST_USE;
 

@@ -20,7 +20,8 @@ typedef enum burn_dtype_rule {
     BURN_DTYPE_RULE_TRUTH,           /* any, all: uint8 of uint8, else bool; computes in first */
     BURN_DTYPE_RULE_FLOAT,           /* first, a float; tensors alike */
     BURN_DTYPE_RULE_ALIKE,           /* first, no bool; tensors alike */
-    BURN_DTYPE_RULE_SUM,             /* attribute dtype; 0: int64 of integers and bool, else first; computes in it */
+    /* attribute dtype; 0: int64 of integers and bool, else first; computes in it */
+    BURN_DTYPE_RULE_SUM,
     BURN_DTYPE_RULE_MEAN,            /* attribute dtype; 0: first; a float; computes in it */
     BURN_DTYPE_RULE_I64,             /* gives int64; computes in first */
     BURN_DTYPE_RULE_ATTR,            /* attribute dtype; computes in first, if any */
@@ -56,12 +57,14 @@ typedef enum burn_shape_rule {
     BURN_SHAPE_RULE_MATMUL,
     BURN_SHAPE_RULE_LINEAR,      /* x [.., in], weight [out, in], bias [out] */
     BURN_SHAPE_RULE_DOT,         /* a [b.., m, k], b [b.., k, n] */
-    BURN_SHAPE_RULE_LAYER_NORM,  /* input 0, whose last dims are attribute shape; weight, bias likewise */
+    /* input 0, whose last dims are attribute shape; weight, bias likewise */
+    BURN_SHAPE_RULE_LAYER_NORM,
     BURN_SHAPE_RULE_EMBEDDING,   /* index dims, then weight's width */
     BURN_SHAPE_RULE_GATHER,      /* input 1 */
     BURN_SHAPE_RULE_TAKE,        /* input 1's dims in the place of attribute dim */
     BURN_SHAPE_RULE_SCATTER,     /* input 0 */
-    BURN_SHAPE_RULE_TAKE_ND,     /* the indices' broadcast in the place of dims from attribute dim on */
+    /* the indices' broadcast in the place of dims from attribute dim on */
+    BURN_SHAPE_RULE_TAKE_ND,
     BURN_SHAPE_RULE_PUT_ND,      /* input 0 */
     BURN_SHAPE_RULE_ONE_HOT,     /* input 0's dims, then attribute classes */
     BURN_SHAPE_RULE_CLASS_LOSS,  /* reduction 0: the target's, else [] */
@@ -82,8 +85,8 @@ typedef enum burn_shape_rule {
 bd_error *burn_normalize_dim(int64_t dim, int32_t rank, int32_t *out) BD_MUST_USE;
 /* Likewise a list, in which no dim may occur twice; an empty list gives all dims if `all`. Returns
  * the count in *out_count; the dims keep their order. */
-bd_error *burn_normalize_dims(const burn_attr *dims, int32_t rank, bool all, int32_t out[BURN_RANK_MAX],
-                              int32_t *out_count) BD_MUST_USE;
+bd_error *burn_normalize_dims(const burn_attr *dims, int32_t rank, bool all,
+                              int32_t out[BURN_RANK_MAX], int32_t *out_count) BD_MUST_USE;
 /* Elements from start up to stop by step; starts and stops lie within the dim. */
 int64_t burn_slice_count(int64_t start, int64_t stop, int64_t step);
 /* Whether the first input of concat is of the legacy empty shape [0] that is passed over. */

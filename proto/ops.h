@@ -35,16 +35,19 @@ typedef struct burn_attr_info {
 enum {
     BURN_OP_INPUTS_NAMED_MAX = 12,
     BURN_OP_ATTRS_MAX = 8,
-    BURN_OP_OUTPUTS_MAX = 4, /* but for grad, split and call, which give as many as they are asked for */
+    /* but for grad, split and call, which give as many as they are asked for */
+    BURN_OP_OUTPUTS_MAX = 4,
     BURN_CONSTANT_BYTES_MAX = 4096,
 };
 
 /* What an input is to the op, and so in which dtype rules see it. */
 typedef enum burn_input_role {
-    BURN_INPUT_VALUE,     /* cast to the dtype that the op computes in; weak scalars are resolved to it */
+    /* cast to the dtype that the op computes in; weak scalars are resolved to it */
+    BURN_INPUT_VALUE,
     BURN_INPUT_INDEX,     /* an integer tensor; rules see int64 */
     BURN_INPUT_CONDITION, /* a bool tensor or scalar */
-    BURN_INPUT_PARAM,     /* weak scalar or 0-d tensor that takes no part in promotion; rules see rank 0, float64 */
+    /* weak scalar or 0-d tensor that takes no part in promotion; rules see rank 0, float64 */
+    BURN_INPUT_PARAM,
     BURN_INPUT_NUMBER,    /* likewise, but ints and bools are int64 within rules */
 } burn_input_role;
 
@@ -100,7 +103,8 @@ const burn_op_info *burn_op_find(const char *name);
 burn_input_role burn_op_input_role(const burn_op_info *info, uint32_t i);
 int burn_op_count(void);
 const burn_op_info *burn_op_at(int index); /* for iteration, 0 <= index < count */
-extern const uint32_t burn_op_table_revision; /* in HELLO; the same on both sides, or the connection is refused */
+/* in HELLO; the same on both sides, or the connection is refused */
+extern const uint32_t burn_op_table_revision;
 
 /* ---- the record ----------------------------------------------------------------------------- */
 
@@ -131,7 +135,9 @@ typedef struct burn_attr {
     uint32_t count;        /* of values or bytes */
 } burn_attr;
 
-/* In the records of a program: a SIZE attribute that each call gives as the int operand of input k. */
+/* In the records of a program: a SIZE attribute that each call gives as the int operand of input
+
+ * k. */
 #define BURN_PROGRAM_SIZE(k) (INT64_MIN + (int64_t)(k))
 
 enum { BURN_RECORD_TRACK = 1 }; /* the result requires a gradient: keep its history */
@@ -159,7 +165,8 @@ bd_error *burn_op_infer(const burn_op_record *record, const burn_tensor_type *co
                         burn_tensor_type *outputs) BD_MUST_USE;
 
 /* The dtype in which a promoting op computes (before a rule such as "bool" changes its result). */
-burn_dtype burn_op_compute_dtype(const burn_op_record *record, const burn_tensor_type *const *inputs);
+burn_dtype burn_op_compute_dtype(const burn_op_record *record,
+                                 const burn_tensor_type *const *inputs);
 
 /* Number of the named attribute in the op's row, or -1. */
 int burn_op_attr(const burn_op_info *info, const char *name);

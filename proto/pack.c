@@ -34,7 +34,7 @@ static bd_error *read_run(const bd_unpack *unpack, unsigned first_head, size_t *
                           size_t *out_size) BD_MUST_USE;
 static bool utf8_valid(const uint8_t *text, size_t size_bytes);
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void bd_pack_nil(bd_pack *pack)
 {
@@ -80,11 +80,6 @@ void bd_pack_float(bd_pack *pack, double value)
     append_head(pack, HEAD_FLOAT64, bits, 8);
 }
 
-void bd_pack_str(bd_pack *pack, const char *text)
-{
-    bd_pack_str_bytes(pack, text, strlen(text));
-}
-
 void bd_pack_str_bytes(bd_pack *pack, const char *text, size_t size_bytes)
 {
     BD_ASSERT(size_bytes <= UINT32_MAX);
@@ -122,7 +117,7 @@ void bd_pack_array(bd_pack *pack, uint32_t count)
         append_head(pack, HEAD_ARRAY32, count, 4);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 bd_pack_kind bd_unpack_peek(const bd_unpack *unpack)
 {
@@ -271,7 +266,7 @@ bd_error *bd_unpack_array(bd_unpack *unpack, uint32_t *out_count)
 bd_error *bd_unpack_array_of(bd_unpack *unpack, uint32_t count)
 {
     bd_unpack ahead = *unpack;
-    uint32_t found;
+    uint32_t found = 0;
     BD_TRY(bd_unpack_array(&ahead, &found));
     if (found != count)
         BD_FAIL(PROTOCOL, "an array of %u elements where %u are due", found, count);
@@ -336,7 +331,7 @@ bd_error *bd_unpack_finish(const bd_unpack *unpack)
     return NULL;
 }
 
-/* ---- local ------------------------------------------------------------------------------------ */
+/* ---- local ----------------------------------------------------------------------------------- */
 
 static void append_head(bd_pack *pack, unsigned head, uint64_t number, size_t number_bytes)
 {

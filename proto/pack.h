@@ -43,7 +43,6 @@ void bd_pack_nil(bd_pack *pack);
 void bd_pack_bool(bd_pack *pack, bool value);
 void bd_pack_int(bd_pack *pack, int64_t value);
 void bd_pack_float(bd_pack *pack, double value);
-void bd_pack_str(bd_pack *pack, const char *text);
 void bd_pack_str_bytes(bd_pack *pack, const char *text, size_t size_bytes);
 void bd_pack_bin(bd_pack *pack, const void *bytes, size_t size_bytes);
 /* The elements follow as values of their own. count <= BD_PACK_ARRAY_MAX. */
@@ -76,7 +75,8 @@ bd_error *bd_unpack_nil(bd_unpack *unpack) BD_MUST_USE;
 bd_error *bd_unpack_bool(bd_unpack *unpack, bool *out) BD_MUST_USE;
 bd_error *bd_unpack_int(bd_unpack *unpack, int64_t *out) BD_MUST_USE;
 /* An int that is within least..most, both included. */
-bd_error *bd_unpack_int_in(bd_unpack *unpack, int64_t least, int64_t most, int64_t *out) BD_MUST_USE;
+bd_error *bd_unpack_int_in(bd_unpack *unpack, int64_t least, int64_t most,
+                           int64_t *out) BD_MUST_USE;
 bd_error *bd_unpack_float(bd_unpack *unpack, double *out) BD_MUST_USE;
 /* Valid UTF-8 without a zero byte, not terminated. */
 bd_error *bd_unpack_str(bd_unpack *unpack, const char **out_text, size_t *out_bytes) BD_MUST_USE;

@@ -15,7 +15,8 @@ static bd_error *decode(bd_unpack *unpack, uint64_t first_output, bd_arena *aren
 static bd_error *decode_head(bd_unpack *unpack, burn_op_record *record) BD_MUST_USE;
 static bd_error *decode_inputs(bd_unpack *unpack, uint64_t first_output, bd_arena *arena,
                                burn_op_record *record) BD_MUST_USE;
-static bd_error *decode_input(bd_unpack *unpack, uint64_t first_output, burn_operand *out) BD_MUST_USE;
+static bd_error *decode_input(bd_unpack *unpack, uint64_t first_output,
+                              burn_operand *out) BD_MUST_USE;
 static bd_error *decode_attr(bd_unpack *unpack, burn_attr_kind kind, bd_arena *arena,
                              burn_attr *out) BD_MUST_USE;
 
@@ -45,7 +46,7 @@ bd_error *burn_record_decode(const uint8_t **cursor, const uint8_t *end, uint64_
     return NULL;
 }
 
-/* ---- encoding ------------------------------------------------------------------------------------ */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static size_t encode(const burn_op_record *record, bd_pack *pack)
 {
@@ -124,7 +125,7 @@ static uint32_t attrs_sent(const burn_op_record *record)
     return count;
 }
 
-/* ---- decoding ------------------------------------------------------------------------------------ */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 static bd_error *decode(bd_unpack *unpack, uint64_t first_output, bd_arena *arena,
                         burn_op_record *record)
@@ -151,7 +152,8 @@ static bd_error *decode(bd_unpack *unpack, uint64_t first_output, bd_arena *aren
         BD_FAIL(PROTOCOL, "a trailing attribute is sent though it has its default");
     record->output_count = burn_op_output_count(record);
     if (record->output_count > BD_PACK_ARRAY_MAX)
-        BD_FAIL(INVALID, "%u outputs where %d are the most", record->output_count, BD_PACK_ARRAY_MAX);
+        BD_FAIL(INVALID, "%u outputs where %d are the most", record->output_count,
+                BD_PACK_ARRAY_MAX);
     return NULL;
 }
 
@@ -225,7 +227,8 @@ static bd_error *decode_input(bd_unpack *unpack, uint64_t first_output, burn_ope
     BD_FAIL(PROTOCOL, "an input is %s", bd_pack_kind_text(kind));
 }
 
-static bd_error *decode_attr(bd_unpack *unpack, burn_attr_kind kind, bd_arena *arena, burn_attr *out)
+static bd_error *decode_attr(bd_unpack *unpack, burn_attr_kind kind, bd_arena *arena,
+                             burn_attr *out)
 {
     const uint8_t *bytes;
     size_t size;

@@ -73,7 +73,8 @@ bd_error *burn_shape_broadcast(const burn_shape *a, const burn_shape *b, burn_sh
     result.rank = a->rank > b->rank ? a->rank : b->rank;
     for (int axis = result.rank - 1; axis >= 0; axis--) {
         int a_axis = axis - (result.rank - a->rank), b_axis = axis - (result.rank - b->rank);
-        int64_t a_dim = a_axis >= 0 ? a->dims[a_axis] : 1, b_dim = b_axis >= 0 ? b->dims[b_axis] : 1;
+        int64_t a_dim = a_axis >= 0 ? a->dims[a_axis] : 1,
+                b_dim = b_axis >= 0 ? b->dims[b_axis] : 1;
         if (a_dim != b_dim && a_dim != 1 && b_dim != 1) {
             char a_text[BURN_SHAPE_TEXT_MAX], b_text[BURN_SHAPE_TEXT_MAX];
             BD_FAIL(INVALID,

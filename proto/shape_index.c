@@ -3,7 +3,8 @@
 
 static bd_error *inner_differ(const bd_shape_call *call, int64_t a, int64_t b) BD_MUST_USE;
 static bd_error *check_gather(const bd_shape_call *call) BD_MUST_USE;
-static bd_error *indexed(const bd_shape_call *call, uint32_t first_index, burn_shape *out) BD_MUST_USE;
+static bd_error *indexed(const bd_shape_call *call, uint32_t first_index,
+                         burn_shape *out) BD_MUST_USE;
 static bd_error *check_room(const burn_shape *x, int dim, const burn_shape *index) BD_MUST_USE;
 
 /* torch.matmul: a vector on the left is a row, on the right a column, and that dim goes again. */
@@ -163,13 +164,13 @@ bd_error *bd_shape_one_hot(const bd_shape_call *call, burn_shape *out)
     return NULL;
 }
 
-/* ---- local ------------------------------------------------------------------------------------ */
+/* ---- local ----------------------------------------------------------------------------------- */
 
 static bd_error *inner_differ(const bd_shape_call *call, int64_t a, int64_t b)
 {
     char a_text[BURN_SHAPE_TEXT_MAX], b_text[BURN_SHAPE_TEXT_MAX];
-    BD_FAIL(INVALID, "inner sizes differ: %lld and %lld, from %s and %s", (long long)a, (long long)b,
-            burn_shape_text(bd_shape_of(call, 0), a_text),
+    BD_FAIL(INVALID, "inner sizes differ: %lld and %lld, from %s and %s", (long long)a,
+            (long long)b, burn_shape_text(bd_shape_of(call, 0), a_text),
             burn_shape_text(bd_shape_of(call, 1), b_text));
 }
 
@@ -210,8 +211,8 @@ static bd_error *indexed(const bd_shape_call *call, uint32_t first_index, burn_s
         BD_FAIL(INVALID, "needs at least one index");
     BD_TRY(bd_rule_dim(call, x->rank, &dim));
     if (count > (uint32_t)(x->rank - dim))
-        BD_FAIL(INVALID, "%u indices from dim %d on are too many for a tensor of %d dims", count, dim,
-                x->rank);
+        BD_FAIL(INVALID, "%u indices from dim %d on are too many for a tensor of %d dims", count,
+                dim, x->rank);
     burn_shape common = {0};
     for (uint32_t i = 0; i < count; i++)
         BD_TRY(burn_shape_broadcast(&common, bd_shape_of(call, first_index + i), &common));

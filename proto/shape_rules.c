@@ -101,14 +101,14 @@ bd_error *burn_normalize_dim(int64_t dim, int32_t rank, int32_t *out)
 {
     int64_t counted = rank > 0 ? rank : 1;
     if (dim < -counted || dim >= counted)
-        BD_FAIL(INVALID, "dim %lld is out of range %lld..%lld, for a tensor of %d dims", (long long)dim,
-                (long long)-counted, (long long)counted - 1, rank);
+        BD_FAIL(INVALID, "dim %lld is out of range %lld..%lld, for a tensor of %d dims",
+                (long long)dim, (long long)-counted, (long long)counted - 1, rank);
     *out = (int32_t)(dim < 0 ? dim + counted : dim);
     return NULL;
 }
 
-bd_error *burn_normalize_dims(const burn_attr *dims, int32_t rank, bool all, int32_t out[BURN_RANK_MAX],
-                              int32_t *out_count)
+bd_error *burn_normalize_dims(const burn_attr *dims, int32_t rank, bool all,
+                              int32_t out[BURN_RANK_MAX], int32_t *out_count)
 {
     bool seen[BURN_RANK_MAX] = {false};
     if (dims->count == 0) {
@@ -139,7 +139,7 @@ bool burn_concat_skips(const burn_shape *shape, int32_t rank)
     return shape->rank == 1 && shape->dims[0] == 0 && rank != 1;
 }
 
-/* ---- what the rules share ---------------------------------------------------------------------- */
+/* ---- what the rules share -------------------------------------------------------------------- */
 
 const burn_shape *bd_shape_of(const bd_shape_call *call, uint32_t i)
 {
@@ -191,7 +191,7 @@ bd_error *bd_check_shape(const bd_shape_call *call, uint32_t i, const burn_shape
     return NULL;
 }
 
-/* ---- pointwise, creation ------------------------------------------------------------------------- */
+/* ---- pointwise, creation --------------------------------------------------------------------- */
 
 static bd_error *rule_broadcast(const bd_shape_call *call, burn_shape *out)
 {
@@ -267,7 +267,7 @@ static bd_error *rule_eye(const bd_shape_call *call, burn_shape *out)
     return NULL;
 }
 
-/* ---- reductions ----------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static bd_error *rule_reduce(const bd_shape_call *call, burn_shape *out)
 {
@@ -285,7 +285,8 @@ static bd_error *rule_reduce_one(const bd_shape_call *call, burn_shape *out)
     return reduced(call, &dims, true, out);
 }
 
-static bd_error *reduced(const bd_shape_call *call, const burn_attr *dims, bool some, burn_shape *out)
+static bd_error *reduced(const bd_shape_call *call, const burn_attr *dims, bool some,
+                         burn_shape *out)
 {
     const burn_shape *shape = bd_shape_of(call, 0);
     int32_t list[BURN_RANK_MAX], count;
@@ -307,7 +308,7 @@ static bd_error *reduced(const bd_shape_call *call, const burn_attr *dims, bool 
     return NULL;
 }
 
-/* ---- losses and optimizers ------------------------------------------------------------------------- */
+/* ---- losses and optimizers ------------------------------------------------------------------- */
 
 static bd_error *check_reduction(const bd_shape_call *call, int64_t *out)
 {
@@ -336,7 +337,8 @@ static bd_error *rule_class_loss(const bd_shape_call *call, burn_shape *out)
                 burn_shape_text(x, x_text), burn_shape_text(target, target_text),
                 burn_shape_text(&due, (char[BURN_SHAPE_TEXT_MAX]){0}));
     if (x->dims[class_dim] == 0 && burn_shape_elements(target) > 0)
-        BD_FAIL(INVALID, "every target is out of range: x %s has no classes", burn_shape_text(x, x_text));
+        BD_FAIL(INVALID, "every target is out of range: x %s has no classes",
+                burn_shape_text(x, x_text));
     burn_shape weight = {1, {x->dims[class_dim]}};
     if (bd_input_present(call, 2))
         BD_TRY(bd_check_shape(call, 2, &weight));

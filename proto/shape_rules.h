@@ -34,7 +34,8 @@ bd_error *bd_check_list(const bd_shape_call *call, const char *name, int32_t cou
 /* The attribute dim within input 0. */
 bd_error *bd_rule_dim(const bd_shape_call *call, int32_t rank, int32_t *out) BD_MUST_USE;
 /* INVALID, naming both inputs, unless input i has this shape. */
-bd_error *bd_check_shape(const bd_shape_call *call, uint32_t i, const burn_shape *wanted) BD_MUST_USE;
+bd_error *bd_check_shape(const bd_shape_call *call, uint32_t i,
+                         const burn_shape *wanted) BD_MUST_USE;
 
 /* shape_view.c */
 bd_error *bd_shape_reshape(const bd_shape_call *call, burn_shape *out);

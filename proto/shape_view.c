@@ -94,9 +94,11 @@ bd_error *bd_shape_pad(const bd_shape_call *call, burn_shape *out)
         BD_FAIL(INVALID, "value must be a scalar or of shape []");
     burn_shape shape = *x;
     for (int axis = 0; axis < x->rank; axis++) {
-        int64_t low = bd_attr(call, "low")->values[axis], high = bd_attr(call, "high")->values[axis];
+        int64_t low = bd_attr(call, "low")->values[axis],
+                high = bd_attr(call, "high")->values[axis];
         if (low < 0 || high < 0 || low > BURN_ELEMENTS_MAX || high > BURN_ELEMENTS_MAX)
-            BD_FAIL(INVALID, "dim %d is padded by %lld and %lld; both must be at least 0 (slice to crop)",
+            BD_FAIL(INVALID,
+                    "dim %d is padded by %lld and %lld; both must be at least 0 (slice to crop)",
                     axis, (long long)low, (long long)high);
         shape.dims[axis] += low + high;
     }
@@ -107,7 +109,8 @@ bd_error *bd_shape_pad(const bd_shape_call *call, burn_shape *out)
 bd_error *bd_shape_flip(const bd_shape_call *call, burn_shape *out)
 {
     int32_t list[BURN_RANK_MAX], count;
-    BD_TRY(burn_normalize_dims(bd_attr(call, "dims"), bd_shape_of(call, 0)->rank, false, list, &count));
+    BD_TRY(burn_normalize_dims(bd_attr(call, "dims"), bd_shape_of(call, 0)->rank, false, list,
+                               &count));
     *out = *bd_shape_of(call, 0);
     return NULL;
 }

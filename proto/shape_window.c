@@ -10,7 +10,8 @@ typedef struct window {
     int64_t count, size, stride, dilation;
 } window;
 
-static bd_error *check_least(const bd_shape_call *call, const char *name, int64_t least) BD_MUST_USE;
+static bd_error *check_least(const bd_shape_call *call, const char *name,
+                             int64_t least) BD_MUST_USE;
 
 /* All elements of a list of sizes lie in [least, PART_MAX]. */
 static bd_error *check_least(const bd_shape_call *call, const char *name, int64_t least)
@@ -28,7 +29,8 @@ static int64_t span_of(const window *w)
     return (w->size - 1) * w->dilation + 1;
 }
 
-static bd_error *check_lists(const bd_shape_call *call, const char *sizes, int32_t count) BD_MUST_USE;
+static bd_error *check_lists(const bd_shape_call *call, const char *sizes,
+                             int32_t count) BD_MUST_USE;
 static bd_error *check_lists(const bd_shape_call *call, const char *sizes, int32_t count)
 {
     BD_TRY(bd_check_list(call, sizes, count));
@@ -83,16 +85,18 @@ bd_error *bd_shape_window_add(const bd_shape_call *call, burn_shape *out)
 
 /* ---- convolutions ---- */
 
-static bd_error *check_ranks(const bd_shape_call *call, const char *second, int32_t *out_spatial) BD_MUST_USE;
+static bd_error *check_ranks(const bd_shape_call *call, const char *second,
+                             int32_t *out_spatial) BD_MUST_USE;
 static bd_error *check_ranks(const bd_shape_call *call, const char *second, int32_t *out_spatial)
 {
     const burn_shape *a = bd_shape_of(call, 0), *b = bd_shape_of(call, 1);
     char a_text[BURN_SHAPE_TEXT_MAX], b_text[BURN_SHAPE_TEXT_MAX];
     if (a->rank < 3 || b->rank != a->rank || 2 * a->rank - 1 > BURN_RANK_MAX)
-        BD_FAIL(INVALID,
-                "input %s and %s %s must have equally many dims, at least 3: batch and channels, then "
-                "the places",
-                burn_shape_text(a, a_text), second, burn_shape_text(b, b_text));
+        BD_FAIL(
+            INVALID,
+            "input %s and %s %s must have equally many dims, at least 3: batch and channels, then "
+            "the places",
+            burn_shape_text(a, a_text), second, burn_shape_text(b, b_text));
     *out_spatial = a->rank - 2;
     return NULL;
 }
@@ -107,7 +111,8 @@ static bd_error *check_groups(const bd_shape_call *call, int64_t *out)
 }
 
 /* `low` and, if there is one, `high` are both empty or both have a size a dim. */
-static bd_error *check_padding(const bd_shape_call *call, int32_t spatial, bool has_high) BD_MUST_USE;
+static bd_error *check_padding(const bd_shape_call *call, int32_t spatial,
+                               bool has_high) BD_MUST_USE;
 static bd_error *check_padding(const bd_shape_call *call, int32_t spatial, bool has_high)
 {
     const char *names[] = {"low", "high"};
@@ -129,11 +134,13 @@ static bd_error *count_windows(const bd_shape_call *call, int32_t i, int64_t siz
     bool pads = bd_attr(call, "low")->count > 0;
     int64_t low = pads ? bd_attr(call, "low")->values[i] : 0;
     int64_t high = pads ? bd_attr(call, "high")->values[i] : 0;
-    window w = {0, size, bd_attr(call, "strides")->values[i], bd_attr(call, "dilations")->values[i]};
+    window w = {0, size, bd_attr(call, "strides")->values[i],
+                bd_attr(call, "dilations")->values[i]};
     int64_t padded = low + extent + high;
     if (size < 1 || size > PART_MAX || padded < span_of(&w))
         BD_FAIL(INVALID,
-                "a window of size %lld (%lld with its dilation) does not fit place dim %d of size %lld, "
+                "a window of size %lld (%lld with its dilation) does not fit place dim %d of size "
+                "%lld, "
                 "%lld with its padding",
                 (long long)size, (long long)span_of(&w), i, (long long)extent, (long long)padded);
     *out = (padded - span_of(&w)) / w.stride + 1;
@@ -157,11 +164,12 @@ bd_error *bd_shape_conv(const bd_shape_call *call, burn_shape *out)
         BD_FAIL(INVALID, "the %lld output channels of weight %s are not divisible by %lld groups",
                 (long long)weight->dims[0], burn_shape_text(weight, text), (long long)groups);
     if (x->dims[1] != weight->dims[1] * groups)
-        BD_FAIL(INVALID,
-                "weight %s takes %lld channels (%lld in each of %lld groups), but input %s has %lld",
-                burn_shape_text(weight, text), (long long)(weight->dims[1] * groups),
-                (long long)weight->dims[1], (long long)groups, burn_shape_text(x, x_text),
-                (long long)x->dims[1]);
+        BD_FAIL(
+            INVALID,
+            "weight %s takes %lld channels (%lld in each of %lld groups), but input %s has %lld",
+            burn_shape_text(weight, text), (long long)(weight->dims[1] * groups),
+            (long long)weight->dims[1], (long long)groups, burn_shape_text(x, x_text),
+            (long long)x->dims[1]);
     burn_shape shape = {.rank = x->rank, .dims = {x->dims[0], weight->dims[0]}};
     for (int32_t i = 0; i < spatial; i++)
         BD_TRY(count_windows(call, i, weight->dims[2 + i], x->dims[2 + i], &shape.dims[2 + i]));
@@ -231,7 +239,8 @@ bd_error *bd_shape_pool(const bd_shape_call *call, burn_shape *out)
     int32_t spatial = (int32_t)bd_attr(call, "sizes")->count;
     char text[BURN_SHAPE_TEXT_MAX];
     if (spatial < 1 || spatial > x->rank || x->rank + spatial > BURN_RANK_MAX)
-        BD_FAIL(INVALID, "sizes for %d dims do not fit input %s", spatial, burn_shape_text(x, text));
+        BD_FAIL(INVALID, "sizes for %d dims do not fit input %s", spatial,
+                burn_shape_text(x, text));
     BD_TRY(check_lists(call, "sizes", spatial));
     BD_TRY(check_padding(call, spatial, true));
     burn_shape shape = *x;
@@ -241,8 +250,9 @@ bd_error *bd_shape_pool(const bd_shape_call *call, burn_shape *out)
         bool tiles = bd_attr(call, "strides")->values[i] == size &&
                      bd_attr(call, "dilations")->values[i] == 1 && bd_attr(call, "low")->count == 0;
         if (bd_attr(call, "tiled")->value && !tiles)
-            BD_FAIL(INVALID, "tiled windows lie side by side: strides are sizes, without padding or "
-                             "dilation");
+            BD_FAIL(INVALID,
+                    "tiled windows lie side by side: strides are sizes, without padding or "
+                    "dilation");
         BD_TRY(count_windows(call, i, size, x->dims[dim], &shape.dims[dim]));
     }
     *out = shape;
@@ -267,7 +277,8 @@ bd_error *bd_shape_channel_norm(const bd_shape_call *call, burn_shape *out)
     }
     const burn_shape channels = {.rank = 1, .dims = {x->dims[1]}};
     for (uint32_t i = 1; i < call->record->input_count; i++)
-        if (burn_op_input_role(call->record->info, i) == BURN_INPUT_VALUE && bd_input_present(call, i))
+        if (burn_op_input_role(call->record->info, i) == BURN_INPUT_VALUE &&
+            bd_input_present(call, i))
             BD_TRY(bd_check_shape(call, i, &channels));
     *out = *x;
     return NULL;

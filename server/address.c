@@ -14,7 +14,8 @@ static bd_error *parse_unix(const char *url, const char *path, bd_address *out)
     bd_address address = {.is_unix = true};
     struct sockaddr_un *name = (struct sockaddr_un *)&address.storage;
     if (path[0] != '/')
-        BD_FAIL(INVALID, "%.128s: a Unix socket needs an absolute path, as in unix:///run/burnd/burnd.sock",
+        BD_FAIL(INVALID,
+                "%.128s: a Unix socket needs an absolute path, as in unix:///run/burnd/burnd.sock",
                 url);
     size_t size = strlen(path);
     if (size >= sizeof name->sun_path)
@@ -41,7 +42,8 @@ static bd_error *split(const char *url, const char *text, char host[64], long *o
     if (colon == text || colon + 1 == end || stop != end || *out_port < 0 || *out_port > 65535 ||
         host_size >= 64)
         BD_FAIL(INVALID, "%.128s: not host:port, as in tcp://127.0.0.1:7070?insecure", url);
-    snprintf(host, 64, "%.*s", (int)(bracketed ? host_size - 2 : host_size), bracketed ? text + 1 : text);
+    snprintf(host, 64, "%.*s", (int)(bracketed ? host_size - 2 : host_size),
+             bracketed ? text + 1 : text);
     return NULL;
 }
 
@@ -71,7 +73,8 @@ static bd_error *parse_tcp(const char *url, const char *text, bd_address *out)
     }
     const char *query = strchr(text, '?');
     if (!query || (strcmp(query, "?insecure") != 0 && strcmp(query, "?insecure=1") != 0))
-        BD_FAIL(DENIED, "%.128s: plain TCP has no encryption and no identity; add ?insecure to accept that",
+        BD_FAIL(DENIED,
+                "%.128s: plain TCP has no encryption and no identity; add ?insecure to accept that",
                 url);
     if (!loopback)
         BD_FAIL(DENIED, "%.128s: plain TCP is allowed on loopback only", url);
@@ -85,7 +88,9 @@ bd_error *bd_address_parse(const char *url, bd_address *out)
         return parse_unix(url, url + 7, out);
     if (strncmp(url, "tcp://", 6) == 0)
         return parse_tcp(url, url + 6, out);
-    if (strncmp(url, "tls://", 6) == 0 || strncmp(url, "ws://", 5) == 0 || strncmp(url, "wss://", 6) == 0)
+    if (strncmp(url, "tls://", 6) == 0 || strncmp(url, "ws://", 5) == 0 ||
+        strncmp(url, "wss://", 6) == 0)
         BD_FAIL(UNSUPPORTED, "%.128s: this build listens on unix:// and tcp:// only", url);
-    BD_FAIL(INVALID, "%.128s: not an address; write unix:///path or tcp://127.0.0.1:port?insecure", url);
+    BD_FAIL(INVALID, "%.128s: not an address; write unix:///path or tcp://127.0.0.1:port?insecure",
+            url);
 }

@@ -52,7 +52,7 @@ static void *value_of(const bd_config *config, const config_key *key)
     return (char *)(uintptr_t)config + key->offset;
 }
 
-/* ---- setting ----------------------------------------------------------------------------------- */
+/* ---- setting --------------------------------------------------------------------------------- */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -99,7 +99,8 @@ static bd_error *find_key(const char *name, const config_key **out)
     BD_FAIL(NOT_FOUND, "there is no key \"%.64s\"; burnd --help lists them", name);
 }
 
-static bd_error *parse_number(const config_key *key, const value_unit *units, const char *text, int64_t *out)
+static bd_error *parse_number(const config_key *key, const value_unit *units, const char *text,
+                              int64_t *out)
 {
     char *end;
     errno = 0;
@@ -163,7 +164,8 @@ static void put_list(bd_text_list *list, const char *text)
     }
 }
 
-static bd_error *set(bd_config *config, const config_key *key, const char *text, bd_config_source source)
+static bd_error *set(bd_config *config, const config_key *key, const char *text,
+                     bd_config_source source)
 {
     uint8_t *known = (uint8_t *)config + key->source_offset;
     int64_t number = 0;
@@ -204,7 +206,8 @@ bd_error *bd_config_check_key(const char *name)
     return find_key(name, &key);
 }
 
-bd_error *bd_config_set(bd_config *config, const char *name, const char *text, bd_config_source source)
+bd_error *bd_config_set(bd_config *config, const char *name, const char *text,
+                        bd_config_source source)
 {
     const config_key *key;
     BD_TRY(find_key(name, &key));
@@ -229,7 +232,7 @@ void bd_config_deinit(bd_config *config)
     }
 }
 
-/* ---- files and environment ------------------------------------------------------------------------ */
+/* ---- files and environment ------------------------------------------------------------------- */
 
 typedef struct file_reader {
     bd_config *config;
@@ -330,7 +333,7 @@ bd_error *bd_config_read_environment(bd_config *config, char *const *environment
     return NULL;
 }
 
-/* ---- printing -------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 /* In the largest unit that divides. */
 static void print_number(char *text, int64_t number, const value_unit *units)
@@ -408,7 +411,8 @@ void bd_config_print_flags(FILE *file)
         for (char *at = flag; *at; at++)
             *at = *at == '_' ? '-' : *at;
         const char *choices = keys[i].choices;
-        fprintf(file, "  --%s=%s\n        %s%s%s%s\n", flag, *choices ? choices : "VALUE", keys[i].says,
-                *keys[i].initial ? " (default " : "", keys[i].initial, *keys[i].initial ? ")" : "");
+        fprintf(file, "  --%s=%s\n        %s%s%s%s\n", flag, *choices ? choices : "VALUE",
+                keys[i].says, *keys[i].initial ? " (default " : "", keys[i].initial,
+                *keys[i].initial ? ")" : "");
     }
 }

@@ -48,7 +48,9 @@ bd_error *bd_config_check_key(const char *key) BD_MUST_USE;
 bd_error *bd_config_set(bd_config *config, const char *key, const char *text,
                         bd_config_source source) BD_MUST_USE;
 
-/* A file of "key = value" lines. Errors: NOT_FOUND if it cannot be read; "file:line: …" otherwise. */
+/* A file of "key = value" lines. Errors: NOT_FOUND if it cannot be read; "file:line: …"
+
+ * otherwise. */
 bd_error *bd_config_read_file(bd_config *config, const char *path) BD_MUST_USE;
 /* burnd.conf and conf.d/ *.conf of a folder, in alphabetical order; what is missing is skipped. */
 bd_error *bd_config_read_folder(bd_config *config, const char *folder) BD_MUST_USE;

@@ -162,7 +162,7 @@ static void on_closed(uv_handle_t *handle)
     bd_daemon_connection_closed(daemon);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void await(bd_connection *connection, int events)
 {
@@ -242,7 +242,8 @@ static bd_error *take_bytes(bd_connection *connection, const uint8_t *bytes, siz
     }
     while (connection->state == BD_CONNECTION_HELLO || connection->state == BD_CONNECTION_OPEN) {
         bd_frame_event event;
-        BD_TRY(bd_frame_parser_feed(&connection->parser, bytes + offset, size - offset, &taken, &event));
+        BD_TRY(bd_frame_parser_feed(&connection->parser, bytes + offset, size - offset, &taken,
+                                    &event));
         offset += taken;
         if (event == BD_FRAME_MORE)
             break;
@@ -268,7 +269,8 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
         BD_FAIL(PROTOCOL, "the peer does not speak the burnd protocol");
     if (connection->preface_bytes < BURN_PREFACE_BYTES)
         return NULL;
-    bd_preface theirs, ours = {.version_min = BURN_PROTOCOL_VERSION, .version_max = BURN_PROTOCOL_VERSION};
+    bd_preface theirs,
+        ours = {.version_min = BURN_PROTOCOL_VERSION, .version_max = BURN_PROTOCOL_VERSION};
     BD_TRY(bd_preface_decode(connection->preface, &theirs));
     bool common = theirs.version_min <= ours.version_max && theirs.version_max >= ours.version_min;
     if (!common)
@@ -323,7 +325,7 @@ static bd_error *take_message(bd_connection *connection)
     return NULL;
 }
 
-/* ---- writing and deadlines ------------------------------------------------------------------------ */
+/* ---- writing and deadlines ------------------------------------------------------------------- */
 
 static void flush(bd_connection *connection)
 {
@@ -350,7 +352,8 @@ static void flush(bd_connection *connection)
     }
     if (connection->outbox.bytes > (uint64_t)connection->daemon->config->outbound) {
         connection->daemon->counters.slow_closed++;
-        bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " reason=\"%zu bytes wait for it\"",
+        bd_log(BD_LOG_WARN, "connection",
+               "closing session=%" PRIu64 " reason=\"%zu bytes wait for it\"",
                connection->session.number, connection->outbox.bytes);
         bd_connection_close(connection);
         return;
@@ -364,11 +367,13 @@ static void tick_open(bd_connection *connection, int64_t now_ms)
 {
     const bd_session *session = &connection->session;
     int64_t silence = now_ms - connection->read_ms;
-    if (!session->answers_pings || silence < (int64_t)session->idle_ms * (connection->pings_unanswered + 1))
+    if (!session->answers_pings ||
+        silence < (int64_t)session->idle_ms * (connection->pings_unanswered + 1))
         return;
     if (connection->pings_unanswered >= 2) {
         connection->daemon->counters.idle_closed++;
-        bd_connection_fail(connection, BD_ERROR(DEADLINE, "no sign of life for %" PRId64 " ms", silence));
+        bd_connection_fail(connection,
+                           BD_ERROR(DEADLINE, "no sign of life for %" PRId64 " ms", silence));
         return;
     }
     connection->pings_unanswered++;
@@ -406,7 +411,8 @@ void bd_connection_tick(bd_connection *connection, int64_t now_ms)
     case BD_CONNECTION_CLOSED:
         return;
     }
-    if ((connection->events & UV_WRITABLE) && now_ms - connection->written_ms > config->write_timeout) {
+    if ((connection->events & UV_WRITABLE) &&
+        now_ms - connection->written_ms > config->write_timeout) {
         connection->daemon->counters.slow_closed++;
         bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " reason=\"it does not read\"",
                connection->session.number);

@@ -29,7 +29,7 @@ struct bd_connection {
     uv_poll_t poll;
     int fd;
     int events; /* that poll waits for */
-    bool is_unix, in_unflushed, in_read;
+    bool is_unix, in_unflushed;
     uid_t peer_uid;
     pid_t peer_pid;
     uint8_t preface[BURN_PREFACE_BYTES];

@@ -47,8 +47,9 @@ bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **o
     daemon->config = config;
     daemon->embedded = embedded_fd >= 0;
     uint64_t files = bd_net_raise_file_limit();
-    daemon->connection_max = files > 2 * BD_DESCRIPTORS_RESERVED ? (size_t)files - BD_DESCRIPTORS_RESERVED
-                                                                 : BD_DESCRIPTORS_RESERVED;
+    daemon->connection_max = files > 2 * BD_DESCRIPTORS_RESERVED
+                                 ? (size_t)files - BD_DESCRIPTORS_RESERVED
+                                 : BD_DESCRIPTORS_RESERVED;
     bd_error *error = open_loop(daemon);
     if (error) {
         bd_free(daemon);
@@ -68,7 +69,7 @@ bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **o
     return NULL;
 }
 
-/* ---- engine ---------------------------------------------------------------------------------------- */
+/* ---- engine ---------------------------------------------------------------------------------- */
 
 static void wake_loop(void *user)
 {
@@ -114,8 +115,8 @@ static bd_error *open_engine(bd_daemon *daemon)
     };
     BD_TRY_NOTE(bd_engine_open(&options, &daemon->engine), "device %s", config->device);
     bd_engine_describe(daemon->engine, &daemon->facts);
-    bd_log(BD_LOG_INFO, "engine", "open device=%s name=\"%s\" detail=\"%s\" threads=%d", config->device,
-           daemon->facts.name, daemon->facts.detail, daemon->facts.threads);
+    bd_log(BD_LOG_INFO, "engine", "open device=%s name=\"%s\" detail=\"%s\" threads=%d",
+           config->device, daemon->facts.name, daemon->facts.detail, daemon->facts.threads);
     return NULL;
 }
 
@@ -132,7 +133,7 @@ static void on_wake(uv_async_t *wake)
     bd_connection_flush_all(daemon);
 }
 
-/* ---- loop, signals, timers ---------------------------------------------------------------------------- */
+/* ---- loop, signals, timers ------------------------------------------------------------------- */
 
 static bd_error *open_loop(bd_daemon *daemon)
 {
@@ -144,7 +145,8 @@ static bd_error *open_loop(bd_daemon *daemon)
     uv_timer_init(&daemon->loop, &daemon->tick);
     uv_signal_init(&daemon->loop, &daemon->terminate);
     uv_signal_init(&daemon->loop, &daemon->interrupt);
-    daemon->wake.data = daemon->tick.data = daemon->terminate.data = daemon->interrupt.data = daemon;
+    daemon->wake.data = daemon->tick.data = daemon->terminate.data = daemon->interrupt.data =
+        daemon;
     uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
     uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
     return NULL;
@@ -169,11 +171,13 @@ static void tick_draining(bd_connection *connection, int64_t now_ms)
 {
     bool quiet = now_ms - connection->read_ms >= DRAIN_QUIET_MS &&
                  now_ms - connection->daemon->drain_started_ms >= DRAIN_QUIET_MS;
-    bool late = now_ms - connection->daemon->drain_started_ms > connection->daemon->config->drain_timeout;
+    bool late =
+        now_ms - connection->daemon->drain_started_ms > connection->daemon->config->drain_timeout;
     if (connection->state == BD_CONNECTION_LINGERING)
         return;
     if (late && bd_session_busy(&connection->session))
-        bd_connection_fail(connection, BD_ERROR(UNAVAILABLE, "the daemon shut down before it could answer"));
+        bd_connection_fail(connection,
+                           BD_ERROR(UNAVAILABLE, "the daemon shut down before it could answer"));
     else if (late || (quiet && !bd_session_busy(&connection->session) && !connection->outbox.bytes))
         bd_connection_close(connection);
 }
@@ -182,7 +186,8 @@ static void on_tick(uv_timer_t *timer)
 {
     bd_daemon *daemon = timer->data;
     int64_t now_ms = bd_daemon_now_ms(daemon);
-    for (bd_connection *connection = daemon->connections; connection; connection = connection->next) {
+    for (bd_connection *connection = daemon->connections; connection;
+         connection = connection->next) {
         bd_connection_tick(connection, now_ms);
         if (daemon->drain_started_ms && connection->state != BD_CONNECTION_CLOSED)
             tick_draining(connection, now_ms);
@@ -193,7 +198,8 @@ static void on_tick(uv_timer_t *timer)
         await_listener(&daemon->listeners[i]);
         needed |= daemon->listeners[i].paused;
     }
-    for (bd_connection *connection = daemon->connections; connection && !needed; connection = connection->next)
+    for (bd_connection *connection = daemon->connections; connection && !needed;
+         connection = connection->next)
         needed = bd_connection_has_deadline(connection);
     if (!needed)
         uv_timer_stop(timer);
@@ -209,12 +215,13 @@ void bd_daemon_drain(bd_daemon *daemon)
     daemon->drain_started_ms = bd_daemon_now_ms(daemon);
     bd_log(BD_LOG_INFO, "daemon", "draining connections=%zu", daemon->connection_count);
     close_listeners(daemon);
-    for (bd_connection *connection = daemon->connections; connection; connection = connection->next) {
+    for (bd_connection *connection = daemon->connections; connection;
+         connection = connection->next) {
         if (connection->state == BD_CONNECTION_OPEN)
-            bd_connection_send(connection,
-                               &(bd_message){.type = BD_MESSAGE_GOAWAY,
-                                             .goaway = {.code = BD_CODE_OK,
-                                                        .text = bd_text_of("the daemon shuts down")}});
+            bd_connection_send(
+                connection, &(bd_message){.type = BD_MESSAGE_GOAWAY,
+                                          .goaway = {.code = BD_CODE_OK,
+                                                     .text = bd_text_of("the daemon shuts down")}});
     }
     if (daemon->connections)
         bd_daemon_start_tick(daemon);
@@ -240,7 +247,7 @@ void bd_daemon_run(bd_daemon *daemon)
         uv_run(&daemon->loop, UV_RUN_DEFAULT);
 }
 
-/* ---- listeners ------------------------------------------------------------------------------------------ */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 static void on_incoming(uv_poll_t *poll, int status, int events)
 {
@@ -250,12 +257,14 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
     (void)events;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         int fd;
-        bd_accept got = daemon->connection_count >= daemon->connection_max ? BD_ACCEPT_EXHAUSTED
-                                                                           : bd_net_accept(listener->fd, &fd);
+        bd_accept got = daemon->connection_count >= daemon->connection_max
+                            ? BD_ACCEPT_EXHAUSTED
+                            : bd_net_accept(listener->fd, &fd);
         if (got == BD_ACCEPT_NONE)
             return;
         if (got == BD_ACCEPT_EXHAUSTED) {
-            bd_log(BD_LOG_WARN, "daemon", "no descriptors left, not accepting connections=%zu url=\"%s\"",
+            bd_log(BD_LOG_WARN, "daemon",
+                   "no descriptors left, not accepting connections=%zu url=\"%s\"",
                    daemon->connection_count, listener->url);
             uv_poll_stop(&listener->poll);
             listener->paused = true;
@@ -337,7 +346,7 @@ static void close_listeners(bd_daemon *daemon)
     }
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Sockets are closed and files removed: only the device's last work is abandoned. */
 static void *give_up(void *user)
@@ -350,7 +359,8 @@ static void *give_up(void *user)
 
 static void limit_close(const bd_daemon *daemon)
 {
-    const unsigned *wait = daemon->at_once || daemon->embedded ? &engine_close_at_once_s : &engine_close_s;
+    const unsigned *wait =
+        daemon->at_once || daemon->embedded ? &engine_close_at_once_s : &engine_close_s;
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);

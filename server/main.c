@@ -79,7 +79,8 @@ static int obey(const bd_options *options, bd_config *config)
     if (error)
         return complain(error, EXIT_CONFIG);
     if (options->embedded_fd >= 0 && config->source.log_level == BD_CONFIG_FROM_DEFAULT)
-        error = bd_config_set(config, "log_level", "warn", BD_CONFIG_FROM_DEFAULT); /* the terminal is the client's */
+        /* the terminal is the client's */
+        error = bd_config_set(config, "log_level", "warn", BD_CONFIG_FROM_DEFAULT);
     if (error)
         return complain(error, EXIT_CONFIG);
     set_log_level(config);

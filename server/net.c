@@ -121,8 +121,8 @@ bd_error *bd_net_listen(const char *url, int *out_fd, bd_address *out_address)
 void bd_net_close_listener(int fd, const bd_address *address)
 {
     struct stat status;
-    if (address->is_unix && lstat(address->path, &status) == 0 && status.st_dev == address->device &&
-        status.st_ino == address->inode)
+    if (address->is_unix && lstat(address->path, &status) == 0 &&
+        status.st_dev == address->device && status.st_ino == address->inode)
         unlink(address->path);
     close(fd);
 }
@@ -167,7 +167,8 @@ bd_error *bd_net_prepare(int fd, bool *out_is_unix)
         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0)
         BD_FAIL(INVALID, "descriptor %d is not a stream socket", fd);
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         BD_FAIL(INVALID, "descriptor %d: %s", fd, strerror(errno));
     *out_is_unix = domain == AF_UNIX;
     int buffer_bytes = SEND_BUFFER_BYTES; /* as far as the system allows */

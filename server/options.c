@@ -49,7 +49,8 @@ static bd_error *parse_embedded(const char *text, int *out)
     return NULL;
 }
 
-bd_error *bd_options_parse(bd_options *options, bd_config *config, int count, char *const *arguments)
+bd_error *bd_options_parse(bd_options *options, bd_config *config, int count,
+                           char *const *arguments)
 {
     static const struct {
         const char *name;
@@ -86,24 +87,27 @@ bd_error *bd_options_parse(bd_options *options, bd_config *config, int count, ch
         else if (strcmp(flag.name, "embedded") == 0)
             BD_TRY(parse_embedded(flag.value, &options->embedded_fd));
         else
-            BD_TRY_NOTE(bd_config_set(config, flag.name, flag.value, BD_CONFIG_FROM_FLAG), "%.64s", shown);
+            BD_TRY_NOTE(bd_config_set(config, flag.name, flag.value, BD_CONFIG_FROM_FLAG), "%.64s",
+                        shown);
     }
     return NULL;
 }
 
 void bd_options_print_help(void)
 {
-    printf("burnd %s: a daemon that runs tensor programs for its clients.\n\n"
-           "usage: burnd [--KEY=VALUE ...]\n"
-           "       burnd --check-config [FILE] | --print-config | --version | --help\n\n"
-           "  --config=FILE\n"
-           "        read this file instead of /etc/burnd/burnd.conf and /etc/burnd/conf.d/*.conf\n"
-           "  --embedded=FD\n"
-           "        serve the client at the other end of this inherited socket, and end with it\n\n"
-           "Keys, each also a line \"key = value\" of the file (with underscores) and an environment\n"
-           "variable BURND_KEY. A flag wins over the environment, that over the file.\n\n",
-           BURN_VERSION);
+    printf(
+        "burnd %s: a daemon that runs tensor programs for its clients.\n\n"
+        "usage: burnd [--KEY=VALUE ...]\n"
+        "       burnd --check-config [FILE] | --print-config | --version | --help\n\n"
+        "  --config=FILE\n"
+        "        read this file instead of /etc/burnd/burnd.conf and /etc/burnd/conf.d/*.conf\n"
+        "  --embedded=FD\n"
+        "        serve the client at the other end of this inherited socket, and end with it\n\n"
+        "Keys, each also a line \"key = value\" of the file (with underscores) and an environment\n"
+        "variable BURND_KEY. A flag wins over the environment, that over the file.\n\n",
+        BURN_VERSION);
     bd_config_print_flags(stdout);
-    printf("\nSignals: TERM and INT finish what is in flight and exit with 0; a second one ends at once.\n"
+    printf("\nSignals: TERM and INT finish what is in flight and exit with 0; a second one ends at "
+           "once.\n"
            "Exit codes: 0 success, 1 failure, 2 wrong usage, 78 wrong configuration.\n");
 }

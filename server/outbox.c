@@ -122,8 +122,9 @@ bd_error *bd_outbox_write(bd_outbox *outbox, int fd, size_t *out_written)
             wanted += segment->size_bytes;
         }
         struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
-        ssize_t written = count == 1 ? send(fd, parts[0].iov_base, wanted, MSG_NOSIGNAL | MSG_DONTWAIT)
-                                     : sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t written = count == 1
+                              ? send(fd, parts[0].iov_base, wanted, MSG_NOSIGNAL | MSG_DONTWAIT)
+                              : sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

@@ -34,5 +34,6 @@ void bd_outbox_commit(bd_outbox *outbox, size_t size_bytes);
 void bd_outbox_borrow(bd_outbox *outbox, const uint8_t *bytes, size_t size_bytes,
                       void (*release)(void *owner), void *owner);
 
-/* Writes as much as the socket takes. *out_written: bytes of this call. UNAVAILABLE: the peer is gone. */
+/* Writes as much as the socket takes. *out_written: bytes of this call. UNAVAILABLE: the peer is
+ * gone. */
 bd_error *bd_outbox_write(bd_outbox *outbox, int fd, size_t *out_written) BD_MUST_USE;

@@ -88,7 +88,8 @@ static void report_devices(bd_daemon *daemon, bd_json *json)
 static void report_sessions(bd_daemon *daemon, bd_json *json)
 {
     bd_json_begin_array(json, NULL);
-    for (bd_connection *connection = daemon->connections; connection; connection = connection->next) {
+    for (bd_connection *connection = daemon->connections; connection;
+         connection = connection->next) {
         const bd_session *session = &connection->session;
         uint64_t bytes = 0, tensors = 0, ops = 0;
         if (connection->state != BD_CONNECTION_OPEN || !session->number)

@@ -16,8 +16,8 @@ enum { IDLE_MS_MIN = 1000 };
 
 static bd_error *spend(bd_session *session, const bd_frame *frame);
 static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello);
-static bd_error *dispatch(bd_connection *connection, const bd_message *message, const bd_frame *frame,
-                          uint8_t **out_payload);
+static bd_error *dispatch(bd_connection *connection, const bd_message *message,
+                          const bd_frame *frame, uint8_t **out_payload);
 static void ask(bd_connection *connection, bd_request *own_request, const bd_frame *frame);
 static void cancel(bd_connection *connection, uint64_t request);
 
@@ -26,9 +26,13 @@ static void post(bd_connection *connection, bd_request *own_request)
     bd_engine_post(connection->daemon->engine, own_request);
 }
 
-void bd_session_answer_error(bd_connection *connection, uint64_t request, const bd_error *error)
+static void answer_error(bd_connection *connection, uint64_t request, const bd_error *error)
 {
     bd_code code = bd_error_code(error);
+    bd_log(BD_LOG_DEBUG, "session",
+           "failed session=%" PRIu64 " request=%" PRIu64 " code=%s at=%s:%d",
+           connection->session.number, request, bd_code_name(code), bd_error_file(error),
+           bd_error_line(error));
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_ERROR,
                                                  .error = {.request = request,
                                                            .code = (uint64_t)code,
@@ -39,7 +43,7 @@ void bd_session_answer_error(bd_connection *connection, uint64_t request, const 
 
 void bd_session_answer_failure(bd_connection *connection, uint64_t request, bd_error *own_error)
 {
-    bd_session_answer_error(connection, request, own_error);
+    answer_error(connection, request, own_error);
     bd_error_free(own_error);
 }
 
@@ -81,8 +85,8 @@ static void report(bd_connection *connection, uint64_t request, bd_message_type 
     char *text = bd_report(connection->daemon, type, &size);
     if (size > BURN_REPORT_BYTES_MAX) {
         bd_session_answer_failure(connection, request,
-                                  BD_ERROR(LIMIT, "the report has %zu bytes, %d are the limit", size,
-                                           BURN_REPORT_BYTES_MAX));
+                                  BD_ERROR(LIMIT, "the report has %zu bytes, %d are the limit",
+                                           size, BURN_REPORT_BYTES_MAX));
     } else {
         bd_message message = {.type = BD_MESSAGE_REPORT, .report.request = request};
         bd_connection_send_payload(connection, &message, text, size);
@@ -91,8 +95,8 @@ static void report(bd_connection *connection, uint64_t request, bd_message_type 
     bd_session_return_credit(connection, connection->session.frame_cost);
 }
 
-static bd_error *dispatch(bd_connection *connection, const bd_message *message, const bd_frame *frame,
-                          uint8_t **out_payload)
+static bd_error *dispatch(bd_connection *connection, const bd_message *message,
+                          const bd_frame *frame, uint8_t **out_payload)
 {
     bd_session *session = &connection->session;
     bd_request *request;
@@ -100,8 +104,8 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message, 
     case BD_MESSAGE_HELLO:
         return hello(connection, &message->hello);
     case BD_MESSAGE_PING:
-        bd_connection_send(connection,
-                           &(bd_message){.type = BD_MESSAGE_PONG, .pong.token = message->ping.token});
+        bd_connection_send(
+            connection, &(bd_message){.type = BD_MESSAGE_PONG, .pong.token = message->ping.token});
         return NULL;
     case BD_MESSAGE_PONG:
         return NULL; /* any byte counts as a sign of life */
@@ -160,7 +164,7 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message, 
     BD_FAIL(PROTOCOL, "message %d does not come from a client", (int)message->type);
 }
 
-/* ---- opening --------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)
 {
@@ -168,11 +172,11 @@ static bd_error *check_hello(const bd_connection *connection, const struct bd_me
     if (connection->session.number)
         BD_FAIL(PROTOCOL, "HELLO came twice");
     if (connection->is_unix && connection->peer_uid != geteuid())
-        BD_FAIL(DENIED, "uid %u is not let in; this daemon serves uid %u", (unsigned)connection->peer_uid,
-                (unsigned)geteuid());
+        BD_FAIL(DENIED, "uid %u is not let in; this daemon serves uid %u",
+                (unsigned)connection->peer_uid, (unsigned)geteuid());
     if (hello->version != BURN_PROTOCOL_VERSION)
-        BD_FAIL(UNSUPPORTED, "the client speaks protocol version %" PRIu64 ", this daemon %d", hello->version,
-                BURN_PROTOCOL_VERSION);
+        BD_FAIL(UNSUPPORTED, "the client speaks protocol version %" PRIu64 ", this daemon %d",
+                hello->version, BURN_PROTOCOL_VERSION);
     if (hello->op_revision != burn_op_table_revision)
         BD_FAIL(UNSUPPORTED, "the client has op table %08" PRIx64 ", this daemon %08" PRIx32
                              "; install client and daemon of one version",
@@ -225,7 +229,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     return NULL;
 }
 
-/* ---- requests that wait for the engine ---------------------------------------------------------------- */
+/* ---- requests that wait for the engine ------------------------------------------------------- */
 
 /* What stands in session->requests for a number. */
 static char waiting[1], cancelled[1];
@@ -237,7 +241,8 @@ bool bd_session_expect(bd_connection *connection, uint64_t request)
     if (bd_map_get(&session->requests, request))
         error = BD_ERROR(CONFLICT, "request %" PRIu64 " is under way already", request);
     else if (session->requests.count >= BURN_IN_FLIGHT_MAX)
-        error = BD_ERROR(LIMIT, "%d requests wait for an answer, more are not allowed", BURN_IN_FLIGHT_MAX);
+        error = BD_ERROR(LIMIT, "%d requests wait for an answer, more are not allowed",
+                         BURN_IN_FLIGHT_MAX);
     if (error) {
         bd_session_answer_failure(connection, request, error);
         return false;
@@ -283,22 +288,23 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
     case BD_REPLY_DATA:
         bd_map_remove(&session->requests, own_reply->request);
         if (error)
-            bd_session_answer_error(connection, own_reply->request, error);
+            answer_error(connection, own_reply->request, error);
         else
             bd_transfer_download(connection, own_reply);
         break;
     case BD_REPLY_SYNCED:
         bd_map_remove(&session->requests, own_reply->request);
-        bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_SYNCED,
-                                                     .synced = {.request = own_reply->request,
-                                                                .code = (uint64_t)bd_error_code(error),
-                                                                .text = bd_text_of(bd_error_text(error)),
-                                                                .op_index = bd_error_op_index(error)}});
+        bd_connection_send(connection,
+                           &(bd_message){.type = BD_MESSAGE_SYNCED,
+                                         .synced = {.request = own_reply->request,
+                                                    .code = (uint64_t)bd_error_code(error),
+                                                    .text = bd_text_of(bd_error_text(error)),
+                                                    .op_index = bd_error_op_index(error)}});
         break;
     case BD_REPLY_DONE:
         bd_map_remove(&session->requests, own_reply->request);
         if (error)
-            bd_session_answer_error(connection, own_reply->request, error);
+            answer_error(connection, own_reply->request, error);
         else
             bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
                                                          .done.request = own_reply->request});
@@ -321,7 +327,8 @@ void bd_session_close(bd_connection *connection)
     if (!session->number || !bd_map_remove(&daemon->sessions, session->number))
         return;
     post(connection, bd_request_create(BD_REQUEST_SESSION_CLOSE, session->number));
-    bd_log(BD_LOG_INFO, "session", "close session=%" PRIu64 " seconds=%" PRId64 " in=%" PRIu64 " out=%" PRIu64,
-           session->number, (bd_daemon_now_ms(daemon) - session->opened_ms) / 1000, connection->bytes_in,
-           connection->bytes_out);
+    bd_log(BD_LOG_INFO, "session",
+           "close session=%" PRIu64 " seconds=%" PRId64 " in=%" PRIu64 " out=%" PRIu64,
+           session->number, (bd_daemon_now_ms(daemon) - session->opened_ms) / 1000,
+           connection->bytes_in, connection->bytes_out);
 }

@@ -22,7 +22,6 @@ typedef struct bd_session {
     uint64_t returned_bytes; /* taken up, not yet given back by CREDIT */
     uint64_t idle_ms;
     bool answers_pings;
-    bool went_away;      /* GOAWAY was sent */
     bd_map requests;     /* numbers that the engine has yet to answer */
     bd_map uploads;      /* id → bd_upload */
     uint64_t frame_cost; /* of the frame that comes in; 0 once a request carries it */
@@ -44,7 +43,7 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply);
 void bd_session_pump(bd_connection *connection);
 /* Remembers that a request waits; answers it with an error and gives false if it may not. */
 bool bd_session_expect(bd_connection *connection, uint64_t request);
-void bd_session_answer_error(bd_connection *connection, uint64_t request, const bd_error *error);
+/* The client learns what failed, the log at level debug where. */
 void bd_session_answer_failure(bd_connection *connection, uint64_t request, bd_error *own_error);
 /* Credit that was taken up; given back to the client in larger portions. */
 void bd_session_return_credit(bd_connection *connection, uint64_t bytes);

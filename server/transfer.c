@@ -35,7 +35,7 @@ static void answer(bd_connection *connection, bd_error *own_error)
     bd_session_answer_failure(connection, 0, own_error);
 }
 
-/* ---- op batches and programs ------------------------------------------------------------------------ */
+/* ---- op batches and programs ----------------------------------------------------------------- */
 
 /* Gives the request room for the frame's payload and keeps it until that is there. */
 static bd_error *await_payload(bd_connection *connection, bd_request *own_request,
@@ -67,15 +67,17 @@ bd_error *bd_transfer_ops(bd_connection *connection, const struct bd_message_ops
     return await_payload(connection, request, frame, out_payload);
 }
 
-bd_error *bd_transfer_program(bd_connection *connection, const struct bd_message_program_define *define,
-                              const bd_frame *frame, uint8_t **out_payload)
+bd_error *bd_transfer_program(bd_connection *connection,
+                              const struct bd_message_program_define *define, const bd_frame *frame,
+                              uint8_t **out_payload)
 {
     bd_session *session = &connection->session;
     bool expected = bd_session_expect(connection, define->request);
     if (expected && (define->inputs >= define->first_output || define->inputs > UINT32_MAX)) {
         bd_map_remove(&session->requests, define->request);
         bd_session_answer_failure(connection, define->request,
-                                  BD_ERROR(INVALID, "%" PRIu64 " inputs do not fit before id %" PRIu64,
+                                  BD_ERROR(INVALID,
+                                           "%" PRIu64 " inputs do not fit before id %" PRIu64,
                                            define->inputs, define->first_output));
         expected = false;
     }
@@ -90,7 +92,7 @@ bd_error *bd_transfer_program(bd_connection *connection, const struct bd_message
     return await_payload(connection, request, frame, out_payload);
 }
 
-/* ---- uploads ------------------------------------------------------------------------------------------ */
+/* ---- uploads --------------------------------------------------------------------------------- */
 
 /* The engine learns of the tensor: its bytes, or why it is poisoned. The frame's credit comes back
  * when it has: what waits for a busy engine stays bounded. */
@@ -143,24 +145,26 @@ bd_error *bd_transfer_put_begin(bd_connection *connection, const struct bd_messa
     bd_upload begun = {.id = put->id, .type = {.dtype = put->dtype, .shape = put->shape}};
     bd_error *error = NULL;
     if (bd_map_get(&session->uploads, put->id)) {
-        answer(connection, BD_ERROR(CONFLICT, "tensor %" PRIu64 " is being uploaded already", put->id));
+        answer(connection,
+               BD_ERROR(CONFLICT, "tensor %" PRIu64 " is being uploaded already", put->id));
         session->upload = 0;
     } else if ((error = burn_shape_check(&put->shape, put->dtype, &begun.size_bytes)) != NULL) {
         post_put(connection, &begun, error);
         session->upload = 0;
     } else if (session->uploads.count >= BURN_IN_FLIGHT_MAX) {
-        post_put(connection, &begun, BD_ERROR(LIMIT, "%d uploads are under way, more are not allowed",
-                                              BURN_IN_FLIGHT_MAX));
+        post_put(
+            connection, &begun,
+            BD_ERROR(LIMIT, "%d uploads are under way, more are not allowed", BURN_IN_FLIGHT_MAX));
         session->upload = 0;
     } else {
         bd_upload *upload = bd_alloc(sizeof *upload);
         *upload = begun;
         bd_map_put(&session->uploads, upload->id, upload);
-        error = bd_engine_upload_buffer(connection->daemon->engine, session->number, upload->size_bytes,
-                                        &upload->buffer);
+        error = bd_engine_upload_buffer(connection->daemon->engine, session->number,
+                                        upload->size_bytes, &upload->buffer);
         if (!error && frame->payload_bytes > upload->size_bytes)
-            error = BD_ERROR(INVALID, "%" PRIu64 " bytes came for a tensor of %zu", frame->payload_bytes,
-                             upload->size_bytes);
+            error = BD_ERROR(INVALID, "%" PRIu64 " bytes came for a tensor of %zu",
+                             frame->payload_bytes, upload->size_bytes);
         if (error)
             refuse(connection, upload, error);
         session->upload = upload->id;
@@ -178,12 +182,15 @@ bd_error *bd_transfer_put_data(bd_connection *connection, const struct bd_messag
     bd_upload *upload = bd_map_get(&session->uploads, put->id);
     session->upload = upload ? upload->id : 0;
     if (!upload) {
-        answer(connection, BD_ERROR(NOT_FOUND, "tensor %" PRIu64 " is not being uploaded", put->id));
-    } else if (upload->buffer && (put->offset != upload->received_bytes ||
-                                  frame->payload_bytes > upload->size_bytes - upload->received_bytes)) {
+        answer(connection,
+               BD_ERROR(NOT_FOUND, "tensor %" PRIu64 " is not being uploaded", put->id));
+    } else if (upload->buffer &&
+               (put->offset != upload->received_bytes ||
+                frame->payload_bytes > upload->size_bytes - upload->received_bytes)) {
         refuse(connection, upload,
-               BD_ERROR(INVALID, "%" PRIu64 " bytes at %" PRIu64 " do not continue %zu of %zu bytes",
-                        frame->payload_bytes, put->offset, upload->received_bytes, upload->size_bytes));
+               BD_ERROR(
+                   INVALID, "%" PRIu64 " bytes at %" PRIu64 " do not continue %zu of %zu bytes",
+                   frame->payload_bytes, put->offset, upload->received_bytes, upload->size_bytes));
     } else if (upload->buffer) {
         *out_payload = (uint8_t *)bd_buffer_bytes(upload->buffer) + upload->received_bytes;
     }
@@ -211,7 +218,7 @@ bd_error *bd_session_payload_done(bd_connection *connection)
     return NULL;
 }
 
-/* ---- downloads ---------------------------------------------------------------------------------------- */
+/* ---- downloads ------------------------------------------------------------------------------- */
 
 void bd_transfer_download(bd_connection *connection, const bd_reply *reply)
 {
@@ -219,7 +226,8 @@ void bd_transfer_download(bd_connection *connection, const bd_reply *reply)
     bd_download *download = bd_alloc_zeroed(sizeof *download);
     download->request = reply->request;
     download->type = reply->type;
-    bd_error *error = burn_shape_check(&reply->type.shape, reply->type.dtype, &download->size_bytes);
+    bd_error *error =
+        burn_shape_check(&reply->type.shape, reply->type.dtype, &download->size_bytes);
     if (error) {
         bd_session_answer_failure(connection, reply->request, error);
         bd_free(download);

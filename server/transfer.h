@@ -10,8 +10,9 @@
 
 bd_error *bd_transfer_ops(bd_connection *connection, const struct bd_message_ops *ops,
                           const bd_frame *frame, uint8_t **out_payload) BD_MUST_USE;
-bd_error *bd_transfer_program(bd_connection *connection, const struct bd_message_program_define *define,
-                              const bd_frame *frame, uint8_t **out_payload) BD_MUST_USE;
+bd_error *bd_transfer_program(bd_connection *connection,
+                              const struct bd_message_program_define *define, const bd_frame *frame,
+                              uint8_t **out_payload) BD_MUST_USE;
 bd_error *bd_transfer_put_begin(bd_connection *connection, const struct bd_message_put_begin *put,
                                 const bd_frame *frame, uint8_t **out_payload) BD_MUST_USE;
 bd_error *bd_transfer_put_data(bd_connection *connection, const struct bd_message_put_data *put,

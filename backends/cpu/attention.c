@@ -43,24 +43,9 @@ typedef struct sizes {
     size_t scores_at, queries_at, sums_at, worker_bytes; /* bytes in a worker's scratch */
 } sizes;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t value_of(bd_kir_int integer, const int64_t *ints)
-{
-    return integer.argument < 0 ? integer.value : ints[integer.argument];
-}
-
 static int64_t extent_of(const attention *own, int axis, const int64_t *ints)
 {
-    return axis < 0 ? 1 : most(value_of(own->program->axes[axis].extent, ints), 0);
+    return axis < 0 ? 1 : most(bd_kir_int_value(own->program->axes[axis].extent, ints), 0);
 }
 
 static size_t place(size_t *total, int64_t bytes)
@@ -92,7 +77,8 @@ static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
     s.block = least(most(rows, 1) * own->tile_rows, QUERIES_MAX);
     s.blocks = (s.m + s.block - 1) / s.block;
     s.scores_at = place(&s.worker_bytes, s.block * s.score_step * own->bytes);
-    s.queries_at = place(&s.worker_bytes, most(s.block * s.k, BD_GEMM_PAD * TEMP_COLUMNS) * own->bytes);
+    s.queries_at =
+        place(&s.worker_bytes, most(s.block * s.k, BD_GEMM_PAD * TEMP_COLUMNS) * own->bytes);
     s.sums_at = place(&s.worker_bytes, s.block * s.sum_step * own->bytes);
     *out = s;
 }
@@ -213,7 +199,8 @@ static int64_t keys_seen(const attention *own, const sizes *s, const int64_t *in
     if (own->later < 0)
         return s->n;
     const bd_kir_instr *limit = &own->program->instrs[own->later];
-    int64_t ahead = limit->code == BD_KIR_INTEGER ? value_of(limit->integer, ints) : limit->i;
+    int64_t ahead =
+        limit->code == BD_KIR_INTEGER ? bd_kir_int_value(limit->integer, ints) : limit->i;
     return ahead > s->n ? s->n : most(least(last_query + ahead + 1, s->n), 0);
 }
 
@@ -388,10 +375,10 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     own->value = function_of(own_code, "vc");
     own->epilogue = function_of(own_code, "ep");
     own->softmax = function_of(own_code, "k");
-    own->m = bd_gemm_axis(program, BD_KIR_M);
-    own->n = bd_gemm_axis(program, BD_KIR_N);
-    own->k = bd_gemm_axis(program, BD_KIR_K);
-    own->e = bd_gemm_axis(program, BD_KIR_E);
+    own->m = bd_kir_axis_of(program, BD_KIR_M);
+    own->n = bd_kir_axis_of(program, BD_KIR_N);
+    own->k = bd_kir_axis_of(program, BD_KIR_K);
+    own->e = bd_kir_axis_of(program, BD_KIR_E);
     own->later = find_later(program);
     own->vectors = bd_micro_vectors(target);
     for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++) {

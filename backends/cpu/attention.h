@@ -15,7 +15,7 @@
  * if a product within the scores sums in another type. */
 bd_error *bd_attention_element(const bd_kir *program, burn_dtype *out) BD_MUST_USE;
 
-/* Functions of the object, all bd_pass_function over a block of rows by columns, whose element (r, c)
+/* Functions of the object, all bd_pass_function over a block of rows by columns; element (r, c)
  * stands at memory + r * step + c (params as in BD_ATTENTION_*):
  *   "qa"  elements of A: queries by K           "kb"  of B: keys by K
  *   "sc"  scores in the place of the products   "vc"  elements of C: keys by E

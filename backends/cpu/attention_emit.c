@@ -17,17 +17,11 @@ typedef struct block {
     LLVMValueRef column_first, column_count;
 } block;
 
-static LLVMValueRef param(bd_emit *emit, int number)
-{
-    size_t offset = offsetof(bd_call, params) + sizeof(int64_t) * (size_t)number;
-    return bd_emit_call_field(emit, offset, emit->module->i64);
-}
-
 /* The batch point's number, taken apart into positions. */
 static void set_batch(bd_emit *emit)
 {
     const bd_kir *program = emit->program;
-    LLVMValueRef rest = param(emit, BD_ATTENTION_BATCH);
+    LLVMValueRef rest = bd_emit_param(emit, BD_ATTENTION_BATCH);
     for (int axis = program->axis_count - 1; axis >= 0; axis--) {
         emit->positions[axis] = bd_emit_i64(emit, 0);
         if (program->axes[axis].role != BD_KIR_BATCH)
@@ -92,15 +86,16 @@ static void write_block(block *w, const char *name, bd_module *module, const bd_
     for (int p = 0; p < program->phase_count; p++)
         if (program->phases[p].kind == BD_KIR_UNIFORM)
             bd_emit_phase(emit, &program->phases[p]);
-    w->column_first = param(emit, BD_ATTENTION_COLUMN);
-    w->column_count = param(emit, BD_ATTENTION_COLUMNS);
+    w->column_first = bd_emit_param(emit, BD_ATTENTION_COLUMN);
+    w->column_count = bd_emit_param(emit, BD_ATTENTION_COLUMNS);
     LLVMValueRef memory =
-        LLVMBuildIntToPtr(b, param(emit, BD_ATTENTION_MEMORY), module->pointer, "");
-    LLVMValueRef step = param(emit, BD_ATTENTION_STEP), first = param(emit, BD_ATTENTION_ROW);
+        LLVMBuildIntToPtr(b, bd_emit_param(emit, BD_ATTENTION_MEMORY), module->pointer, "");
+    LLVMValueRef step = bd_emit_param(emit, BD_ATTENTION_STEP),
+                 first = bd_emit_param(emit, BD_ATTENTION_ROW);
     unsigned lanes = w->column_axis < 0 ? 1 : module->target->vector_bytes / (wide ? 8 : 4);
     bd_emit_frame frame;
     LLVMValueRef index = bd_emit_for(emit, &frame, bd_emit_i64(emit, 0),
-                                     param(emit, BD_ATTENTION_ROWS), bd_emit_i64(emit, 1));
+                                     bd_emit_param(emit, BD_ATTENTION_ROWS), bd_emit_i64(emit, 1));
     if (w->row_axis >= 0)
         emit->positions[w->row_axis] = LLVMBuildAdd(b, first, index, "");
     LLVMValueRef offset = LLVMBuildMul(b, index, step, "");
@@ -116,8 +111,8 @@ static void write_block(block *w, const char *name, bd_module *module, const bd_
     bd_emit_finish(emit);
 }
 
-/* Rows [n0] of [n1] elements, n2 apart, in place: the largest, exponentials and their sum, quotients.
- * The largest of a row that is all -inf counts as 0, and a sum of 0 as 1. */
+/* Rows [n0] of [n1] elements, n2 apart, in place: the largest, exponentials and their sum,
+ * quotients. The largest of a row that is all -inf counts as 0, and a sum of 0 as 1. */
 static bd_error *softmax_program(burn_dtype dtype, bd_arena *arena, bd_kir **out)
 {
     bd_kir_builder *b = bd_kir_builder_create(BD_KIR_LOOP);
@@ -174,8 +169,8 @@ bd_error *bd_attention_emit(bd_module *module, const bd_kir *program)
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         block w = {.phase = bd_gemm_phase(program, functions[i].kind),
-                   .row_axis = bd_gemm_axis(program, functions[i].rows),
-                   .column_axis = bd_gemm_axis(program, functions[i].columns),
+                   .row_axis = bd_kir_axis_of(program, functions[i].rows),
+                   .column_axis = bd_kir_axis_of(program, functions[i].columns),
                    .element = element,
                    .reads = functions[i].reads,
                    .writes = functions[i].writes};

@@ -15,11 +15,6 @@ struct bd_checks {
     check each[];
 };
 
-static int64_t value_of(bd_kir_int integer, const int64_t *ints)
-{
-    return integer.argument < 0 ? integer.value : ints[integer.argument];
-}
-
 bd_checks *bd_checks_create(const bd_kir *program)
 {
     uint32_t count = 0;
@@ -53,8 +48,8 @@ bool bd_checks_nothing(const bd_checks *checks, const int64_t *ints, int32_t *ou
         bool runs = true;
         for (int axis = 0; axis < BD_KIR_AXES_MAX; axis++)
             runs &= !(checks->each[i].axes >> axis & 1) ||
-                    value_of(checks->extents[axis], ints) != 0;
-        if (!runs || value_of(checks->each[i].extent, ints) > 0)
+                    bd_kir_int_value(checks->extents[axis], ints) != 0;
+        if (!runs || bd_kir_int_value(checks->each[i].extent, ints) > 0)
             continue;
         *out_tag = checks->each[i].tag;
         return true;

@@ -223,8 +223,3 @@ void *bd_code_symbol(const bd_loaded *code, const char *name)
             return code->symbols[i].address;
     return NULL;
 }
-
-size_t bd_code_bytes(const bd_loaded *code)
-{
-    return code->block.size;
-}

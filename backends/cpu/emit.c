@@ -33,7 +33,7 @@ static unsigned axes_of_instr(const bd_emit *emit, const bd_kir_instr *instr)
     for (unsigned axis = 0; axis < program->axis_count; axis++)
         if (program->axes[axis].role == BD_KIR_PARALLEL)
             parallel |= 1u << axis;
-    if (bd_part_is_reduction(instr->code))
+    if (bd_kir_is_reduce((bd_kir_code)instr->code))
         return parallel;
     if (instr->code == BD_KIR_RESTORE || instr->code == BD_KIR_ACC ||
         bd_kir_is_scan((bd_kir_code)instr->code))
@@ -112,7 +112,7 @@ static bool instr_varies(const bd_emit *emit, const bd_kir_instr *instr)
     if (instr->code == BD_KIR_RESTORE || instr->code == BD_KIR_ACC ||
         bd_kir_is_scan((bd_kir_code)instr->code))
         return true;
-    if (bd_part_is_reduction(instr->code))
+    if (bd_kir_is_reduce((bd_kir_code)instr->code))
         return program->axes[axis].role != BD_KIR_SERIAL;
     if (instr->code == BD_KIR_INDEX)
         return instr->index == axis;
@@ -147,7 +147,7 @@ void bd_emit_phase(bd_emit *emit, const bd_kir_phase *phase)
 
 static bool may_hoist(const bd_kir *program, const bd_kir_instr *instr)
 {
-    if (bd_part_is_effect(instr->code) || bd_part_is_reduction(instr->code) ||
+    if (bd_part_is_effect(instr->code) || bd_kir_is_reduce((bd_kir_code)instr->code) ||
         instr->code == BD_KIR_RESTORE || instr->code == BD_KIR_ACC)
         return false;
     return !bd_part_has_access(instr->code) ||
@@ -278,6 +278,12 @@ LLVMValueRef bd_emit_call_field(bd_emit *emit, size_t offset, LLVMTypeRef type)
     LLVMValueRef value = LLVMBuildLoad2(emit->builder, type, place, "");
     bd_part_mark_invariant(emit, value);
     return value;
+}
+
+LLVMValueRef bd_emit_param(bd_emit *emit, int number)
+{
+    size_t offset = offsetof(bd_call, params) + sizeof(int64_t) * (size_t)number;
+    return bd_emit_call_field(emit, offset, emit->module->i64);
 }
 
 void bd_part_mark_invariant(bd_emit *emit, LLVMValueRef load)

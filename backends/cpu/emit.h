@@ -63,6 +63,7 @@ void bd_emit_unhoist(bd_emit *emit);
 LLVMValueRef bd_emit_int(bd_emit *emit, bd_kir_int integer);                     /* i64 */
 LLVMValueRef bd_emit_i64(const bd_emit *emit, int64_t value);                    /* constant */
 LLVMValueRef bd_emit_call_field(bd_emit *emit, size_t offset, LLVMTypeRef type); /* loads it */
+LLVMValueRef bd_emit_param(bd_emit *emit, int number); /* params[number] of the call, i64 */
 LLVMValueRef bd_emit_buffer(bd_emit *emit, int buffer);                          /* base pointer */
 /* Pointer to the element of an access, lane 0. */
 LLVMValueRef bd_emit_address(bd_emit *emit, int access);

@@ -110,11 +110,8 @@ LLVMValueRef bd_part_integer(bd_emit *emit, LLVMValueRef like, int64_t value)
 LLVMValueRef bd_part_intrinsic(bd_emit *emit, const char *name, LLVMTypeRef overload,
                                LLVMValueRef *arguments, unsigned count)
 {
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name)), overloads = overload ? 1 : 0;
-    LLVMValueRef function =
-        LLVMGetIntrinsicDeclaration(emit->module->llvm, id, &overload, overloads);
-    LLVMTypeRef type = LLVMIntrinsicGetType(emit->module->context, id, &overload, overloads);
-    return LLVMBuildCall2(emit->builder, type, function, arguments, count, "");
+    return bd_module_intrinsic(emit->module, emit->builder, name, &overload, overload ? 1 : 0,
+                               arguments, count);
 }
 
 /* One shuffle of a and b, whose lanes count on: lanes first to first + count. */
@@ -263,10 +260,7 @@ static LLVMValueRef saturate(bd_emit *emit, LLVMValueRef value, LLVMTypeRef type
 {
     const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
     LLVMTypeRef overloads[] = {type, LLVMTypeOf(value)};
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
-    LLVMTypeRef shape = LLVMIntrinsicGetType(emit->module->context, id, overloads, 2);
-    return LLVMBuildCall2(emit->builder, shape, function, &value, 1, "");
+    return bd_module_intrinsic(emit->module, emit->builder, name, overloads, 2, &value, 1);
 }
 
 static LLVMValueRef cast_float(bd_emit *emit, LLVMValueRef value, burn_dtype to)

@@ -90,7 +90,7 @@ void bd_emit_instr(bd_emit *emit, int number)
 {
     const bd_kir_instr *instr = &emit->program->instrs[number];
     LLVMValueRef *result = &emit->values[number + 1];
-    if (bd_part_is_reduction(instr->code)) {
+    if (bd_kir_is_reduce((bd_kir_code)instr->code)) {
         bd_part_reduce(emit, number);
         return;
     }

@@ -78,10 +78,8 @@ LLVMValueRef bd_part_load_lanes(bd_emit *emit, LLVMValueRef place, burn_dtype dt
         LLVMValueRef arguments[] = {place, LLVMConstInt(emit->module->i32, align, 0), mask,
                                     LLVMConstNull(type)};
         LLVMTypeRef overloads[] = {type, emit->module->pointer};
-        unsigned id = LLVMLookupIntrinsicID("llvm.masked.load", 16);
-        LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
-        LLVMTypeRef shape = LLVMIntrinsicGetType(emit->module->context, id, overloads, 2);
-        stored = LLVMBuildCall2(emit->builder, shape, function, arguments, 4, "");
+        stored = bd_module_intrinsic(emit->module, emit->builder, "llvm.masked.load", overloads, 2,
+                                     arguments, 4);
     } else {
         stored = LLVMBuildLoad2(emit->builder, type, place, "");
         LLVMSetAlignment(stored, align);
@@ -100,10 +98,8 @@ void bd_part_store_lanes(bd_emit *emit, LLVMValueRef place, LLVMValueRef value, 
     }
     LLVMValueRef arguments[] = {stored, place, LLVMConstInt(emit->module->i32, align, 0), mask};
     LLVMTypeRef overloads[] = {LLVMTypeOf(stored), emit->module->pointer};
-    unsigned id = LLVMLookupIntrinsicID("llvm.masked.store", 17);
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
-    LLVMTypeRef shape = LLVMIntrinsicGetType(emit->module->context, id, overloads, 2);
-    LLVMBuildCall2(emit->builder, shape, function, arguments, 4, "");
+    bd_module_intrinsic(emit->module, emit->builder, "llvm.masked.store", overloads, 2, arguments,
+                        4);
 }
 
 /* The dynamic part of LOAD_AT and STORE_AT in elements: scalar or vector; NULL if there is none. */
@@ -164,10 +160,8 @@ static LLVMValueRef gather(bd_emit *emit, LLVMValueRef base, LLVMValueRef offset
         LLVMValueRef arguments[] = {places, LLVMConstInt(emit->module->i32, align, 0), all,
                                     LLVMGetPoison(type)};
         LLVMTypeRef overloads[] = {type, LLVMTypeOf(places)};
-        unsigned id = LLVMLookupIntrinsicID("llvm.masked.gather", 18);
-        LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
-        LLVMTypeRef shape = LLVMIntrinsicGetType(emit->module->context, id, overloads, 2);
-        stored = LLVMBuildCall2(b, shape, function, arguments, 4, "");
+        stored =
+            bd_module_intrinsic(emit->module, b, "llvm.masked.gather", overloads, 2, arguments, 4);
     } else {
         stored = LLVMGetPoison(type);
         for (unsigned lane = 0; lane < emit->lanes; lane++) {
@@ -210,16 +204,12 @@ static void prefetch_column(bd_emit *emit, const bd_kir_access *access, LLVMValu
     step = LLVMBuildMul(b, step, bd_emit_i64(emit, ROWS_AHEAD), "");
     LLVMValueRef ahead = bd_part_offset(emit, place, bd_emit_storage(emit, dtype), step);
     size_t bytes = emit->lanes * burn_dtype_size(dtype);
-    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13);
-    LLVMTypeRef pointer = module->pointer;
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(module->llvm, id, &pointer, 1);
-    LLVMTypeRef shape = LLVMIntrinsicGetType(module->context, id, &pointer, 1);
     for (size_t at = 0; at < bytes; at += LINE_BYTES) {
         LLVMValueRef line = bd_part_offset(emit, ahead, module->i8, bd_emit_i64(emit, (int64_t)at));
         LLVMValueRef arguments[] = {line, LLVMConstInt(module->i32, 0, 0),
                                     LLVMConstInt(module->i32, 3, 0),
                                     LLVMConstInt(module->i32, 1, 0)};
-        LLVMBuildCall2(b, shape, function, arguments, 4, "");
+        bd_part_intrinsic(emit, "llvm.prefetch", module->pointer, arguments, 4);
     }
 }
 
@@ -348,10 +338,8 @@ static void scatter(bd_emit *emit, LLVMValueRef base, LLVMValueRef offsets, LLVM
     LLVMValueRef arguments[] = {stored, places,
                                 LLVMConstInt(emit->module->i32, burn_dtype_size(dtype), 0), wanted};
     LLVMTypeRef overloads[] = {LLVMTypeOf(stored), LLVMTypeOf(places)};
-    unsigned id = LLVMLookupIntrinsicID("llvm.masked.scatter", 19);
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module->llvm, id, overloads, 2);
-    LLVMTypeRef shape = LLVMIntrinsicGetType(emit->module->context, id, overloads, 2);
-    LLVMBuildCall2(emit->builder, shape, function, arguments, 4, "");
+    bd_module_intrinsic(emit->module, emit->builder, "llvm.masked.scatter", overloads, 2, arguments,
+                        4);
 }
 
 static void store_guarded_scalar(bd_emit *emit, LLVMValueRef place, LLVMValueRef value,

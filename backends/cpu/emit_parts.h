@@ -5,10 +5,6 @@
 
 #include "backends/cpu/emit.h"
 
-static inline bool bd_part_is_reduction(int code)
-{
-    return code >= BD_KIR_REDUCE_SUM && code <= BD_KIR_REDUCE_ARGMIN;
-}
 static inline bool bd_part_has_access(int code)
 {
     return code == BD_KIR_LOAD || code == BD_KIR_LOAD_AT || code == BD_KIR_STORE ||

@@ -12,14 +12,6 @@ const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind)
     return NULL;
 }
 
-int bd_gemm_axis(const bd_kir *program, bd_kir_role role)
-{
-    for (int axis = program->axis_count - 1; axis >= 0; axis--)
-        if (program->axes[axis].role == role)
-            return axis;
-    return -1;
-}
-
 static bool has_several(const bd_kir *program, bd_kir_role role)
 {
     int count = 0;
@@ -49,8 +41,8 @@ burn_dtype bd_gemm_element(const bd_kir *program)
 
 bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind)
 {
-    int rows = bd_gemm_axis(program, kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N);
-    int k = bd_gemm_axis(program, BD_KIR_K);
+    int rows = bd_kir_axis_of(program, kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N);
+    int k = bd_kir_axis_of(program, BD_KIR_K);
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     bool across = false;
     if (rows < 0)

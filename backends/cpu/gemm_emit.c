@@ -7,7 +7,8 @@
 typedef struct side {
     int axes[BD_KIR_AXES_MAX], count; /* outermost first */
     LLVMValueRef first, size;         /* the block's part of their points */
-    LLVMValueRef extents[BD_KIR_AXES_MAX], digits[BD_KIR_AXES_MAX]; /* of several: positions of `first` */
+    /* of several: positions of `first` */
+    LLVMValueRef extents[BD_KIR_AXES_MAX], digits[BD_KIR_AXES_MAX];
 } side;
 
 /* A function over a block: rows outside, vectors of columns inside (gemm_parts.h). */
@@ -21,17 +22,11 @@ typedef struct block_writer {
     LLVMValueRef start, count; /* of the columns that lie along the inner axis */
 } block_writer;
 
-static LLVMValueRef param(bd_emit *emit, int number)
-{
-    size_t offset = offsetof(bd_call, params) + sizeof(int64_t) * (size_t)number;
-    return bd_emit_call_field(emit, offset, emit->module->i64);
-}
-
 /* The batch point's number, taken apart into positions. */
 static void set_batch(bd_emit *emit)
 {
     const bd_kir *program = emit->program;
-    LLVMValueRef rest = param(emit, BD_GEMM_BATCH);
+    LLVMValueRef rest = bd_emit_param(emit, BD_GEMM_BATCH);
     for (int axis = program->axis_count - 1; axis >= 0; axis--) {
         emit->positions[axis] = bd_emit_i64(emit, 0);
         if (program->axes[axis].role != BD_KIR_BATCH)
@@ -87,7 +82,8 @@ static void carry_digits(bd_emit *emit, bd_emit_frame *frame, const side *s, int
         emit->positions[s->axes[i]] = digits[i] = bd_emit_carry(emit, frame, s->digits[i]);
 }
 
-/* Adds 1 to the digit of axis `count` - 1 for the loop's next turn; they are carried from `first` on. */
+/* Adds 1 to the digit of axis `count` - 1 for the loop's next turn; they are carried from
+ * `first` on. */
 static void count_digits(bd_emit *emit, bd_emit_frame *frame, const side *s, int count,
                          unsigned first, LLVMValueRef *digits)
 {
@@ -230,12 +226,13 @@ static void write_block(block_writer *w, const char *name, bd_module *module,
     for (int p = 0; p < program->phase_count; p++)
         if (program->phases[p].kind == BD_KIR_UNIFORM)
             bd_emit_phase(emit, &program->phases[p]);
-    w->outer.first = param(emit, turned ? BD_GEMM_COLUMN : BD_GEMM_ROW);
-    w->outer.size = param(emit, turned ? BD_GEMM_COLUMNS : BD_GEMM_ROWS);
-    w->inner.first = param(emit, turned ? BD_GEMM_ROW : BD_GEMM_COLUMN);
-    w->inner.size = param(emit, turned ? BD_GEMM_ROWS : BD_GEMM_COLUMNS);
-    w->memory = LLVMBuildIntToPtr(emit->builder, param(emit, BD_GEMM_MEMORY), module->pointer, "");
-    w->step = param(emit, BD_GEMM_STEP);
+    w->outer.first = bd_emit_param(emit, turned ? BD_GEMM_COLUMN : BD_GEMM_ROW);
+    w->outer.size = bd_emit_param(emit, turned ? BD_GEMM_COLUMNS : BD_GEMM_ROWS);
+    w->inner.first = bd_emit_param(emit, turned ? BD_GEMM_ROW : BD_GEMM_COLUMN);
+    w->inner.size = bd_emit_param(emit, turned ? BD_GEMM_ROWS : BD_GEMM_COLUMNS);
+    w->memory =
+        LLVMBuildIntToPtr(emit->builder, bd_emit_param(emit, BD_GEMM_MEMORY), module->pointer, "");
+    w->step = bd_emit_param(emit, BD_GEMM_STEP);
     rows_of_block(w, w->inner.count ? module->target->vector_bytes / (wide ? 8 : 4) : 1);
     bd_emit_finish(emit);
 }

@@ -73,13 +73,9 @@ static void store(const writer *w, LLVMValueRef value, LLVMValueRef pointer)
 
 static LLVMValueRef multiply_add(const writer *w, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
-    static const char name[] = "llvm.fmuladd";
-    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
     LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(w->module->llvm, id, &type, 1);
-    LLVMTypeRef callee_type = LLVMIntrinsicGetType(w->module->context, id, &type, 1);
     LLVMValueRef arguments[] = {a, b, c};
-    return LLVMBuildCall2(w->builder, callee_type, callee, arguments, 3, "");
+    return bd_module_intrinsic(w->module, w->builder, "llvm.fmuladd", &type, 1, arguments, 3);
 }
 
 static LLVMValueRef splat(const writer *w, LLVMValueRef scalar)
@@ -155,17 +151,13 @@ static void store_tile(const writer *w, const LLVMValueRef *sums, int rows, int 
 /* The line that the loop needs some steps of k later; rows far apart defeat the hardware's own. */
 static void prefetch(const writer *w, LLVMValueRef pointer, LLVMValueRef step, int64_t offset)
 {
-    static const char name[] = "llvm.prefetch";
-    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
     LLVMTypeRef type = w->module->pointer;
-    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(w->module->llvm, id, &type, 1);
-    LLVMTypeRef callee_type = LLVMIntrinsicGetType(w->module->context, id, &type, 1);
     LLVMValueRef ahead = LLVMBuildMul(w->builder, step, i64(w, PREFETCH_STEPS), "");
     LLVMValueRef read = LLVMConstInt(w->module->i32, 0, 0);
     LLVMValueRef near = LLVMConstInt(w->module->i32, 3, 0),
                  one = LLVMConstInt(w->module->i32, 1, 0);
     LLVMValueRef arguments[] = {at(w, at(w, pointer, ahead), i64(w, offset)), read, near, one};
-    LLVMBuildCall2(w->builder, callee_type, callee, arguments, 4, "");
+    bd_module_intrinsic(w->module, w->builder, "llvm.prefetch", &type, 1, arguments, 4);
 }
 
 /* Offsets of the rows of a in bytes: those of odd rows; others are one of them times 2, 4 or 8, as

@@ -15,30 +15,17 @@ typedef struct panel {
     char *to;
 } panel;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
                                const bd_kir_access *access, int64_t batch)
 {
     const bd_kir *program = gemm->program;
     const int64_t *ints = call->ints;
-    bd_kir_int offset = access->offset;
-    int64_t at = offset.argument < 0 ? offset.value : ints[offset.argument];
+    int64_t at = bd_kir_int_value(access->offset, ints);
     for (int axis = program->axis_count - 1; axis >= 0; axis--) {
         if (program->axes[axis].role != BD_KIR_BATCH)
             continue;
-        bd_kir_int extent = program->axes[axis].extent, stride = access->strides[axis];
-        int64_t count = extent.argument < 0 ? extent.value : ints[extent.argument];
-        int64_t step = stride.argument < 0 ? stride.value : ints[stride.argument];
-        at += batch % count * step;
+        int64_t count = bd_kir_int_value(program->axes[axis].extent, ints);
+        at += batch % count * bd_kir_int_value(access->strides[axis], ints);
         batch /= count;
     }
     return (const char *)call->buffers[access->buffer] + at * gemm->element_bytes;
@@ -52,8 +39,8 @@ static void turn(const panel *p, const char *from, int64_t from_step, int64_t k,
     int64_t group = (p->rows - 1) / gemm->turn_rows * gemm->turn_rows;
     for (; group >= 0; group -= gemm->turn_rows)
         gemm->micro.turn(from + group * from_step * gemm->element_bytes, from_step,
-                         p->to + ((k - p->k_first) * p->step + group) * gemm->element_bytes, p->step,
-                         least(gemm->turn_rows, p->rows - group), k_count);
+                         p->to + ((k - p->k_first) * p->step + group) * gemm->element_bytes,
+                         p->step, least(gemm->turn_rows, p->rows - group), k_count);
 }
 
 static void evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, int64_t step)

@@ -42,6 +42,16 @@ enum {
     BD_GEMM_PAD = 16, /* elements of junk that a transpose may leave behind a block */
 };
 
+static inline int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 typedef struct bd_gemm_operand {
     bd_pass_function pack; /* NULL if it is never needed */
     bool along_k;          /* see above */
@@ -110,8 +120,6 @@ int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int6
 
 /* The phase of a kind, or NULL. */
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind);
-/* The last axis of a role, or -1. */
-int bd_gemm_axis(const bd_kir *program, bd_kir_role role);
 /* Whether the pack function of an operand phase walks K with its vectors. */
 bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether an operand is the elements of one buffer as they are. */
@@ -121,14 +129,15 @@ bool bd_gemm_packs(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether the epilogue's vectors walk M, for want of N. */
 static inline bool bd_gemm_epilogue_down(const bd_kir *program)
 {
-    return bd_gemm_axis(program, BD_KIR_N) < 0;
+    return bd_kir_axis_of(program, BD_KIR_N) < 0;
 }
 
 /* The pass functions (gemm_run.c). */
 void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end);
 void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end);
-/* Packs one block of a side at a batch point, k up to k_end, as a block of its own (gemm_pack.c). */
+/* Packs one block of a side at a batch point, k up to k_end, as a block of its own
+ * (gemm_pack.c). */
 void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                   const bd_gemm_side *side, int64_t batch, int64_t block, int64_t k, int64_t k_end,
                   void *to);

@@ -24,11 +24,6 @@ typedef struct tile {
     int64_t a_row_step, a_step, b_step, rows, vectors;
 } tile;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static const bd_gemm *gemm_of(const bd_call *call)
 {
     return (const bd_gemm *)(intptr_t)call->params[BD_GEMM_KERNEL];

@@ -25,16 +25,6 @@ static const double ITEM_PRODUCTS_LEAST = 6e6;
 /* Of a product whose rows are packed though they could be read where they lie. */
 static const double PACKED_PRODUCTS = 1e8;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t ceiling(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
@@ -146,21 +136,16 @@ static void set_splits(bd_gemm_shape *shape)
     shape->splits = ceiling(shape->k, shape->split_k);
 }
 
-static int64_t int_of(const int64_t *ints, bd_kir_int integer)
-{
-    return integer.argument < 0 ? integer.value : ints[integer.argument];
-}
-
 /* The stride of all axes of a role as one. False if they do not count as one. */
 static bool step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int *strides,
                     bd_kir_role role, int64_t missing, int64_t *out_step)
 {
     const bd_kir *program = gemm->program;
-    int last = bd_gemm_axis(program, role);
-    int64_t step = last < 0 ? missing : int_of(ints, strides[last]), reach = 1;
+    int last = bd_kir_axis_of(program, role);
+    int64_t step = last < 0 ? missing : bd_kir_int_value(strides[last], ints), reach = 1;
     for (int axis = last; axis >= 0 && program->axes[axis].role == role; axis--) {
-        int64_t extent = int_of(ints, program->axes[axis].extent);
-        int64_t stride = int_of(ints, strides[axis]);
+        int64_t extent = bd_kir_int_value(program->axes[axis].extent, ints);
+        int64_t stride = bd_kir_int_value(strides[axis], ints);
         if (extent == 1)
             continue;
         if (reach == 1)
@@ -337,7 +322,8 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     for (int role = 0; role <= BD_KIR_K; role++)
         sizes[role] = 1;
     for (int axis = 0; axis < program->axis_count; axis++)
-        sizes[program->axes[axis].role] *= most(0, int_of(ints, program->axes[axis].extent));
+        sizes[program->axes[axis].role] *=
+            most(0, bd_kir_int_value(program->axes[axis].extent, ints));
     set_roles(gemm, ints, sizes, false, out);
     if (!out->thin && out->n <= BD_GEMM_THIN_ROWS && out->m > BD_GEMM_THIN_ROWS) {
         bd_gemm_shape other;

@@ -198,9 +198,14 @@ void bd_module_destroy(bd_module *module)
     bd_free(module);
 }
 
-char *bd_module_print(bd_module *module)
+LLVMValueRef bd_module_intrinsic(bd_module *module, LLVMBuilderRef builder, const char *name,
+                                 LLVMTypeRef *overloads, unsigned overload_count,
+                                 LLVMValueRef *arguments, unsigned count)
 {
-    return LLVMPrintModuleToString(module->llvm);
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef callee = LLVMGetIntrinsicDeclaration(module->llvm, id, overloads, overload_count);
+    LLVMTypeRef type = LLVMIntrinsicGetType(module->context, id, overloads, overload_count);
+    return LLVMBuildCall2(builder, type, callee, arguments, count, "");
 }
 
 bd_error *bd_module_finish(bd_module *own_module, uint8_t **out_bytes, size_t *out_size)

@@ -47,7 +47,10 @@ bd_module *bd_module_create(bd_compiler *compiler);
 bd_error *bd_module_finish(bd_module *own_module, uint8_t **out_bytes,
                            size_t *out_size) BD_MUST_USE;
 void bd_module_destroy(bd_module *module);
-char *bd_module_print(bd_module *module); /* IR text; freed with LLVMDisposeMessage */
+/* A call of an intrinsic ("llvm.fma") that is overloaded on these types. */
+LLVMValueRef bd_module_intrinsic(bd_module *module, LLVMBuilderRef builder, const char *name,
+                                 LLVMTypeRef *overloads, unsigned overload_count,
+                                 LLVMValueRef *arguments, unsigned count);
 
 /* Executable memory: an arena mapped twice, writable and executable. */
 typedef struct bd_code_arena bd_code_arena;
@@ -62,4 +65,3 @@ bd_error *bd_code_load(bd_code_arena *arena, const uint8_t *bytes, size_t size,
 void bd_code_free(bd_loaded *code);
 /* The address of a function of the object; NULL if there is none of that name. */
 void *bd_code_symbol(const bd_loaded *code, const char *name);
-size_t bd_code_bytes(const bd_loaded *code);

@@ -24,11 +24,6 @@ typedef struct sizes {
     double elements; /* of an item */
 } sizes;
 
-static int64_t value_of(bd_kir_int integer, const int64_t *ints)
-{
-    return integer.argument < 0 ? integer.value : ints[integer.argument];
-}
-
 static void split(const loop_kernel *kernel, sizes *s)
 {
     const bd_loop_shape *shape = &kernel->shape;
@@ -50,14 +45,14 @@ static sizes sizes_of(const loop_kernel *kernel, const int64_t *ints)
     const bd_loop_shape *shape = &kernel->shape;
     sizes s = {.items = 1, .tiles = 1, .serial = 1, .serial_outer = 1, .tile = shape->tile};
     for (int i = 0; i < shape->outer_count; i++)
-        s.items *= value_of(kernel->extents[shape->outer[i]], ints);
+        s.items *= bd_kir_int_value(kernel->extents[shape->outer[i]], ints);
     for (int i = 0; i < shape->serial_count; i++)
-        s.serial *= value_of(kernel->extents[shape->serial[i]], ints);
+        s.serial *= bd_kir_int_value(kernel->extents[shape->serial[i]], ints);
     if (shape->serial_count > 0)
-        s.serial_outer = value_of(kernel->extents[shape->serial[0]], ints);
+        s.serial_outer = bd_kir_int_value(kernel->extents[shape->serial[0]], ints);
     s.elements = (double)s.serial;
     if (shape->form != BD_LOOP_ROW && shape->vector_axis >= 0) {
-        int64_t extent = value_of(kernel->extents[shape->vector_axis], ints);
+        int64_t extent = bd_kir_int_value(kernel->extents[shape->vector_axis], ints);
         s.tile = shape->form == BD_LOOP_COLUMN ? (int64_t)shape->lanes : shape->tile;
         s.tiles = (extent + s.tile - 1) / s.tile;
         s.items *= s.tiles;

@@ -24,12 +24,6 @@ typedef struct walk {
     LLVMValueRef item, tile, chunk;
 } walk;
 
-static LLVMValueRef param(bd_emit *emit, int number)
-{
-    size_t offset = offsetof(bd_call, params) + sizeof(int64_t) * (size_t)number;
-    return bd_emit_call_field(emit, offset, emit->module->i64);
-}
-
 static LLVMValueRef smaller(bd_emit *emit, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef less = LLVMBuildICmp(emit->builder, LLVMIntSLT, a, b, "");
@@ -70,9 +64,9 @@ static void items_begin(walk *w, bool chunked)
         w->extents[w->digit_count++] = w->loop.extents[shape->outer[i]];
     bool tiled = shape->form != BD_LOOP_ROW && shape->vector_axis >= 0;
     if (tiled)
-        w->extents[w->digit_count++] = param(emit, BD_LOOP_TILES);
+        w->extents[w->digit_count++] = bd_emit_param(emit, BD_LOOP_TILES);
     if (chunked)
-        w->extents[w->digit_count++] = param(emit, BD_LOOP_CHUNKS);
+        w->extents[w->digit_count++] = bd_emit_param(emit, BD_LOOP_CHUNKS);
     LLVMValueRef rest = emit->begin;
     for (int i = w->digit_count - 1; i >= 0; i--) {
         w->digits[i] = i ? LLVMBuildURem(b, rest, w->extents[i], "") : rest;
@@ -271,7 +265,7 @@ static void map_item(walk *w)
         bd_emit_phase(emit, &phase);
         return;
     }
-    LLVMValueRef tile = param(emit, BD_LOOP_TILE);
+    LLVMValueRef tile = bd_emit_param(emit, BD_LOOP_TILE);
     LLVMValueRef first = LLVMBuildMul(emit->builder, w->tile, tile, "");
     LLVMValueRef last =
         smaller(emit, LLVMBuildAdd(emit->builder, first, tile, ""), w->loop.extents[axis]);
@@ -356,7 +350,7 @@ static void emit_each(bd_module *module, const bd_kir *program, const bd_loop_sh
     bd_emit *emit = w->emit;
     LLVMBuilderRef b = emit->builder;
     items_begin(w, true);
-    LLVMValueRef item = LLVMBuildUDiv(b, w->item, param(emit, BD_LOOP_CHUNKS), "");
+    LLVMValueRef item = LLVMBuildUDiv(b, w->item, bd_emit_param(emit, BD_LOOP_CHUNKS), "");
     shared_slots(w, item);
     column_begin(w);
     for (int p = 0; p < shape->each[number]; p++) {
@@ -365,7 +359,7 @@ static void emit_each(bd_module *module, const bd_kir *program, const bd_loop_sh
         else if (program->phases[p].kind == BD_KIR_ROW)
             row_phase(emit, &program->phases[p], false);
     }
-    LLVMValueRef size = param(emit, BD_LOOP_SERIAL);
+    LLVMValueRef size = bd_emit_param(emit, BD_LOOP_SERIAL);
     LLVMValueRef first = LLVMBuildMul(b, w->chunk, size, "");
     LLVMValueRef last = smaller(emit, LLVMBuildAdd(b, first, size, ""), outer_serial(w));
     each_phase(w, shape->each[number], first, last);
@@ -389,7 +383,7 @@ static void emit_combine(bd_module *module, const bd_kir *program, const bd_loop
     items_begin(w, false);
     shared_slots(w, w->item);
     column_begin(w);
-    LLVMValueRef chunks = param(emit, BD_LOOP_CHUNKS);
+    LLVMValueRef chunks = bd_emit_param(emit, BD_LOOP_CHUNKS);
     LLVMValueRef first = LLVMBuildMul(emit->builder, w->item, chunks, "");
     for (int p = 0; p < program->phase_count; p++) {
         bool is_each = program->phases[p].kind == BD_KIR_EACH;

@@ -302,25 +302,19 @@ void bd_loop_reductions_end(bd_emit *emit)
 
 /* ---- partials of a split ---- */
 
-static LLVMValueRef param(bd_emit *emit, int number)
-{
-    size_t offset = offsetof(bd_call, params) + sizeof(int64_t) * (size_t)number;
-    return bd_emit_call_field(emit, offset, emit->module->i64);
-}
-
 /* Where row `row` of part `part` of reduction `number` of the program lies; rows are the partials
  * of all items and chunks, then the finals of all items. */
 static LLVMValueRef partial_place(bd_emit *emit, int number, int part, LLVMValueRef row)
 {
     LLVMBuilderRef b = emit->builder;
-    LLVMValueRef items = param(emit, BD_LOOP_ITEMS);
-    LLVMValueRef rows = LLVMBuildMul(b, items, param(emit, BD_LOOP_CHUNKS), "");
+    LLVMValueRef items = bd_emit_param(emit, BD_LOOP_ITEMS);
+    LLVMValueRef rows = LLVMBuildMul(b, items, bd_emit_param(emit, BD_LOOP_CHUNKS), "");
     rows = LLVMBuildAdd(b, rows, items, "");
     LLVMValueRef at = LLVMBuildMul(b, rows, bd_emit_i64(emit, 2 * number + part), "");
     at = LLVMBuildAdd(b, at, row, "");
     int64_t lanes = emit->loop->shape->form == BD_LOOP_COLUMN ? emit->lanes : 1;
     at = LLVMBuildMul(b, at, bd_emit_i64(emit, 8 * lanes), "");
-    at = LLVMBuildAdd(b, at, param(emit, BD_LOOP_PARTIALS), "");
+    at = LLVMBuildAdd(b, at, bd_emit_param(emit, BD_LOOP_PARTIALS), "");
     LLVMValueRef base =
         bd_emit_call_field(emit, offsetof(bd_call, shared_scratch), emit->module->pointer);
     return bd_part_offset(emit, base, emit->module->i8, at);
@@ -410,8 +404,8 @@ void bd_loop_partials_combine(bd_emit *emit, int phase, LLVMValueRef first, LLVM
 
 static LLVMValueRef final_row(bd_emit *emit, LLVMValueRef item)
 {
-    LLVMValueRef rows =
-        LLVMBuildMul(emit->builder, param(emit, BD_LOOP_ITEMS), param(emit, BD_LOOP_CHUNKS), "");
+    LLVMValueRef rows = LLVMBuildMul(emit->builder, bd_emit_param(emit, BD_LOOP_ITEMS),
+                                     bd_emit_param(emit, BD_LOOP_CHUNKS), "");
     return LLVMBuildAdd(emit->builder, rows, item, "");
 }
 

@@ -153,7 +153,8 @@ static void choose_axis(const bd_kir *program, bd_loop_shape *shape)
     shape->vector_axis = best;
     if (shape->each_count == 0)
         return;
-    if (last_serial >= 0 && (best < 0 || shape->sorts || score(program, last_serial, true) >= best_score)) {
+    if (last_serial >= 0 &&
+        (best < 0 || shape->sorts || score(program, last_serial, true) >= best_score)) {
         shape->form = BD_LOOP_ROW;
         shape->vector_axis = last_serial;
     } else if (best < 0 || shape->sorts) {
@@ -214,7 +215,7 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
             ordered |= instr->code == BD_KIR_STORE_AT;
             shape.split_slots |= instr->code == BD_KIR_SAVE;
             shape.scan_count += bd_kir_is_scan((bd_kir_code)instr->code);
-            if (!bd_part_is_reduction(instr->code))
+            if (!bd_kir_is_reduce((bd_kir_code)instr->code))
                 continue;
             if (shape.reduction_count == BD_LOOP_REDUCTIONS_MAX)
                 BD_FAIL(UNSUPPORTED, "a kernel has more than %d reductions",

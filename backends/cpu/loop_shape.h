@@ -4,9 +4,10 @@
  *   MAP     lanes along a PARALLEL axis; an item is a tile of that axis at one point of the others
  *   COLUMN  as MAP with SERIAL loops inside; an item is `lanes` rows
  *   ROW     lanes along the innermost SERIAL axis; an item is one row
- * A SORT takes whole rows, so its programs are ROW. COLUMN and ROW without scans and sorts may be split: the outermost SERIAL axis is cut into chunks of a size that depends
- * on sizes only; each EACH phase is a pass over rows and chunks that leaves partials in the shared
- * scratch, followed by a pass over rows that combines them. */
+ * A SORT takes whole rows, so its programs are ROW. COLUMN and ROW without scans and sorts may be
+ * split: the outermost SERIAL axis is cut into chunks of a size that depends on sizes only; each
+ * EACH phase is a pass over rows and chunks that leaves partials in the shared scratch, followed by
+ * a pass over rows that combines them. */
 #pragma once
 
 #include "backends/cpu/jit.h"

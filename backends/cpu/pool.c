@@ -185,7 +185,8 @@ static int passes_of(const bd_pool *pool, const bd_launch *launch, uint32_t bloc
     int32_t tag;
     if (!bd_checks_nothing(kernel->checks, ints, &tag))
         return kernel->ops->plan(kernel, ints, out);
-    bd_call call = {.fault = pool->submission->fault, .launch = pool->launch_number, .block = block};
+    bd_call call = {
+        .fault = pool->submission->fault, .launch = pool->launch_number, .block = block};
     report(&call, tag, 0, 0);
     return 0;
 }

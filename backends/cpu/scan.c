@@ -21,7 +21,9 @@ static LLVMValueRef identity(bd_emit *emit, const bd_scan *scan)
     if (scan->code == BD_KIR_SCAN_SUM)
         return LLVMConstNull(type);
     if (burn_dtype_is_float(scan->dtype))
-        return LLVMConstReal(type, scan->code == BD_KIR_SCAN_PROD ? 1 : most ? -INFINITY : INFINITY);
+        return LLVMConstReal(type, scan->code == BD_KIR_SCAN_PROD ? 1
+                                   : most                         ? -INFINITY
+                                                                  : INFINITY);
     if (scan->code == BD_KIR_SCAN_PROD)
         return LLVMConstInt(type, 1, 0);
     if (burn_dtype_kind_of(scan->dtype) != BURN_KIND_SIGNED)

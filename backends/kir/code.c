@@ -45,6 +45,14 @@ bool bd_kir_is_scan(bd_kir_code code)
     return code >= BD_KIR_SCAN_SUM && code <= BD_KIR_SCAN_LOGSUM;
 }
 
+int bd_kir_axis_of(const bd_kir *program, bd_kir_role role)
+{
+    for (int axis = program->axis_count - 1; axis >= 0; axis--)
+        if (program->axes[axis].role == role)
+            return axis;
+    return -1;
+}
+
 burn_dtype bd_kir_accumulator(burn_dtype element)
 {
     return element == BURN_F16 || element == BURN_BF16 ? BURN_F32 : element;

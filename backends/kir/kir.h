@@ -8,23 +8,24 @@
  *         only; these stand first), ROW once a row, EACH once for each point of the SERIAL axes. A
  *         value is visible in its own phase; values of UNIFORM phases, of ROW phases and results of
  *         REDUCE_* (these only) in all later phases. So a map is one ROW phase; a sum EACH + ROW; a
- *         softmax EACH (max), EACH (exp, sum), EACH (scale, store). Rows never depend on each other.
- *         A SCAN_* has at each point what its kind of reduction gives of this point and all before it,
- *         and is visible in its phase. SORT orders the keys that an earlier phase saved; the
+ *         softmax EACH (max), EACH (exp, sum), EACH (scale, store). Rows do not depend on another.
+ *         A SCAN_* has at each point what its kind of reduction gives of this point and all before
+ *         it, and is visible in its phase. SORT orders the keys that an earlier phase saved; the
  *         positions are for RESTORE in later phases (keys f32, f64, i64 or u64, the rest i64).
  *         A STORE_AT in an EACH phase runs in the order of the SERIAL axes, the last one fastest.
- *   CONTRACTION  acc[batch.., m.., n..] = sum over k.. of A[batch.., m.., k..] * B[batch.., k.., n..].
- *         Axes: any number BATCH, M and N (none has extent 1), at least one K. Phases: [UNIFORM], OPERAND_A (over BATCH, M, K; ends in YIELD), OPERAND_B
- *         (over BATCH, K, N), EPILOGUE (over BATCH, M, N; reads ACC, stores). f16, bf16 and f32
+ *   CONTRACTION  acc[batch.., m.., n..] = sum over k.. of A[batch.., m.., k..] * B[batch.., k..,
+ *         n..]. Axes: any number BATCH, M and N (none has extent 1), at least one K. Phases:
+ *         [UNIFORM], OPERAND_A (over BATCH, M, K; ends in YIELD), OPERAND_B (over BATCH, K, N),
+ *         EPILOGUE (over BATCH, M, N; reads ACC, stores). f16, bf16 and f32
  *         accumulate in f32, f64 in f64, integers in their own type (bool: or of ands), and ACC has
  *         that type (bd_kir_accumulator).
- *   ATTENTION  acc[batch.., m, e] = sum over n of P[batch.., m, n] * C[batch.., n, e], where P is the
- *         softmax over n of the scores; a row whose scores are all -inf is 0 in P.
- *         Axes: any number BATCH, at most one each of M, E, K, one N. Phases: [UNIFORM], then, if the
- *         scores are made of a product, OPERAND_A and OPERAND_B (as above, over K); SCORE (over BATCH,
- *         M, N; reads that product as ACC; ends in YIELD), OPERAND_C (over BATCH, N, E; ends in
- *         YIELD), EPILOGUE (over BATCH, M, E; reads ACC, stores). Scores have the type in which C's
- *         elements are summed, a float.
+ *   ATTENTION  acc[batch.., m, e] = sum over n of P[batch.., m, n] * C[batch.., n, e], where P is
+ *         the softmax over n of the scores; a row whose scores are all -inf is 0 in P.
+ *         Axes: any number BATCH, at most one each of M, E, K, one N. Phases: [UNIFORM], then, if
+ *         the scores are made of a product, OPERAND_A and OPERAND_B (as above, over K); SCORE (over
+ *         BATCH, M, N; reads that product as ACC; ends in YIELD), OPERAND_C (over BATCH, N, E; ends
+ *         in YIELD), EPILOGUE (over BATCH, M, E; reads ACC, stores). Scores have the type in which
+ *         C's elements are summed, a float.
  * Axes stand in the order of bd_kir_role; a phase sees those of its domain (bd_kir_domain): its
  * INDEX, accesses and guards have the constant stride 0 on all others. UNIFORM sees none and
  * neither loads nor checks. REDUCE_*, SCAN_* and SAVE stand in EACH phases, RESTORE in a later EACH
@@ -80,6 +81,12 @@ static inline bool bd_kir_int_is(bd_kir_int integer, int64_t value)
     return integer.argument < 0 && integer.value == value;
 }
 
+/* Its value with these integer arguments. */
+static inline int64_t bd_kir_int_value(bd_kir_int integer, const int64_t *ints)
+{
+    return integer.argument < 0 ? integer.value : ints[integer.argument];
+}
+
 typedef enum bd_kir_family { BD_KIR_LOOP, BD_KIR_CONTRACTION, BD_KIR_ATTENTION } bd_kir_family;
 
 typedef enum bd_kir_role {
@@ -133,7 +140,8 @@ typedef uint16_t bd_kir_value;
 typedef struct bd_kir_instr {
     uint16_t code; /* bd_kir_code */
     uint8_t dtype; /* of the result; for STORE, YIELD, SAVE of the operand */
-    uint8_t flags; /* CHECK: 1 = negative wraps; SORT: 1 = descending; STORE, STORE_AT: bd_kir_store */
+    /* CHECK: 1 = negative wraps; SORT: 1 = descending; STORE, STORE_AT: bd_kir_store */
+    uint8_t flags;
     bd_kir_value operands[3];
     uint16_t index;     /* access, guard, axis, scalar, slot, fault tag */
     int16_t guard;      /* LOAD, LOAD_AT, STORE, STORE_AT: guard number, or -1 */
@@ -224,6 +232,8 @@ uint32_t bd_kir_guard_axes(const bd_kir *program, int guard);
 uint32_t bd_kir_domain(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether a phase of this kind ends in a YIELD. */
 bool bd_kir_yields(bd_kir_phase_kind kind);
+/* The last axis of a role, or -1. */
+int bd_kir_axis_of(const bd_kir *program, bd_kir_role role);
 bool bd_kir_is_reduce(bd_kir_code code);
 const char *bd_kir_family_text(bd_kir_family family); /* "loop" */
 bool bd_kir_is_scan(bd_kir_code code);

@@ -129,7 +129,8 @@ static bd_error *check_phases(const bd_kir *program)
         BD_FAIL(INTERNAL, "kernel program: a contraction has one phase of each kind");
     if (program->family == BD_KIR_ATTENTION &&
         (counts[BD_KIR_OPERAND_A] > 1 || counts[BD_KIR_OPERAND_A] != counts[BD_KIR_OPERAND_B] ||
-         counts[BD_KIR_SCORE] != 1 || counts[BD_KIR_OPERAND_C] != 1 || counts[BD_KIR_EPILOGUE] != 1))
+         counts[BD_KIR_SCORE] != 1 || counts[BD_KIR_OPERAND_C] != 1 ||
+         counts[BD_KIR_EPILOGUE] != 1))
         BD_FAIL(INTERNAL, "kernel program: an attention has one phase of each kind");
     return NULL;
 }

@@ -14,23 +14,9 @@ typedef struct attention {
     burn_dtype sum; /* type of the scores and of ACC */
 } attention;
 
-static int axis_of(const bd_kir *program, bd_kir_role role)
-{
-    for (int axis = 0; axis < program->axis_count; axis++)
-        if (program->axes[axis].role == role)
-            return axis;
-    return -1;
-}
-
 static int64_t extent_of(const attention *at, int axis)
 {
     return axis < 0 ? 1 : at->run->extents[axis];
-}
-
-static void go_to(bd_ref_run *run, int axis, int64_t position)
-{
-    if (axis >= 0)
-        run->positions[axis] = position;
 }
 
 static double yielded(const bd_ref_run *run, const bd_kir_phase *phase, int i)
@@ -44,7 +30,7 @@ static void strip(bd_ref_run *run, int axis, int64_t first, int count)
 {
     run->strip_axis = axis;
     run->count = count;
-    go_to(run, axis, first);
+    bd_ref_go_to(run, axis, first);
 }
 
 /* The sums of a strip, in the type of ACC. */
@@ -64,7 +50,7 @@ static void multiply(const attention *at, int64_t first, int count)
     bd_ref_run *run = at->run;
     memset(at->wide, 0, (size_t)count * sizeof *at->wide);
     for (int64_t k = 0; k < extent_of(at, at->k); k++) {
-        go_to(run, at->k, k);
+        bd_ref_go_to(run, at->k, k);
         strip(run, -1, 0, 1);
         bd_ref_phase(run, at->a);
         double a = yielded(run, at->a, 0);
@@ -73,7 +59,7 @@ static void multiply(const attention *at, int64_t first, int count)
         for (int i = 0; i < count; i++)
             at->wide[i] += a * yielded(run, at->b, i);
     }
-    go_to(run, at->k, 0);
+    bd_ref_go_to(run, at->k, 0);
     const bd_kir_instr *last = &run->program->instrs[at->a->first + at->a->count - 1];
     set_acc(at, bd_kir_accumulator((burn_dtype)last->dtype), count);
 }
@@ -91,7 +77,7 @@ static void fill_scores(const attention *at)
         for (int i = 0; i < count; i++)
             at->row[first + i] = yielded(run, at->score, i);
     }
-    go_to(run, at->n, 0);
+    bd_ref_go_to(run, at->n, 0);
 }
 
 /* Scores to weights. NaN stays in all of the row. */
@@ -119,18 +105,18 @@ static void store_sums(const attention *at)
         int count = extent - first < run->width ? (int)(extent - first) : run->width;
         memset(at->wide, 0, (size_t)count * sizeof *at->wide);
         for (int64_t n = 0; n < extent_of(at, at->n); n++) {
-            go_to(run, at->n, n);
+            bd_ref_go_to(run, at->n, n);
             strip(run, at->e, first, count);
             bd_ref_phase(run, at->c);
             for (int i = 0; i < count; i++)
                 at->wide[i] += at->row[n] * yielded(run, at->c, i);
         }
-        go_to(run, at->n, 0);
+        bd_ref_go_to(run, at->n, 0);
         set_acc(at, at->sum, count);
         strip(run, at->e, first, count);
         bd_ref_phase(run, at->epilogue);
     }
-    go_to(run, at->e, 0);
+    bd_ref_go_to(run, at->e, 0);
 }
 
 void bd_ref_attend(bd_ref_run *run, const bd_ref_layout *layout, char *scratch)
@@ -145,10 +131,10 @@ void bd_ref_attend(bd_ref_run *run, const bd_ref_layout *layout, char *scratch)
                     .score = phases[BD_KIR_SCORE],
                     .c = phases[BD_KIR_OPERAND_C],
                     .epilogue = phases[BD_KIR_EPILOGUE],
-                    .m = axis_of(program, BD_KIR_M),
-                    .n = axis_of(program, BD_KIR_N),
-                    .k = axis_of(program, BD_KIR_K),
-                    .e = axis_of(program, BD_KIR_E),
+                    .m = bd_kir_axis_of(program, BD_KIR_M),
+                    .n = bd_kir_axis_of(program, BD_KIR_N),
+                    .k = bd_kir_axis_of(program, BD_KIR_K),
+                    .e = bd_kir_axis_of(program, BD_KIR_E),
                     .row = (double *)(void *)(scratch + layout->row),
                     .wide = (double *)(void *)(scratch + layout->wide)};
     at.sum = (burn_dtype)program->instrs[at.score->first + at.score->count - 1].dtype;

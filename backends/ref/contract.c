@@ -41,8 +41,8 @@ static void go_to(bd_ref_run *run, const merged *role, int64_t position)
     }
 }
 
-/* Runs a phase over points first .. first + count of a role, as a strip along its last axis. Returns
- * how many points that axis let it have. */
+/* Runs a phase over points first .. first + count of a role, as a strip along its last axis.
+ * Returns how many points that axis let it have. */
 static int run_strip(const contraction *c, const bd_kir_phase *phase, const merged *role,
                      int64_t first, int count)
 {

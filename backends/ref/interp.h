@@ -60,6 +60,8 @@ void bd_ref_run_block(bd_ref_run *run, const bd_ref_layout *layout, char *scratc
 void bd_ref_contract(bd_ref_run *run, const bd_ref_layout *layout, char *scratch);
 /* The ATTENTION family (attend.c). */
 void bd_ref_attend(bd_ref_run *run, const bd_ref_layout *layout, char *scratch);
+/* Moves along an axis; -1 is an axis that the program does not have (run.c). */
+void bd_ref_go_to(bd_ref_run *run, int axis, int64_t position);
 /* The next point over some axes (bits), the last one fastest; false after the last (run.c). */
 bool bd_ref_next(bd_ref_run *run, uint32_t axes);
 

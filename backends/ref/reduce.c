@@ -43,7 +43,8 @@ void bd_ref_reduce_begin(bd_ref_run *run, const bd_kir_phase *phase)
     for (unsigned i = phase->first; i < (unsigned)phase->first + phase->count; i++) {
         const bd_kir_instr *instr = &run->program->instrs[i];
         if (bd_kir_is_reduce((bd_kir_code)instr->code) || bd_kir_is_scan((bd_kir_code)instr->code))
-            run->sums[i] = nothing(reduction_of((bd_kir_code)instr->code), operand_dtype(run, instr));
+            run->sums[i] =
+                nothing(reduction_of((bd_kir_code)instr->code), operand_dtype(run, instr));
     }
 }
 

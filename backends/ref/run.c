@@ -36,8 +36,7 @@ void bd_ref_layout_of(const bd_kir *program, const int64_t *ints, bd_ref_layout 
 {
     *out = (bd_ref_layout){.serial_points = 1};
     for (int axis = 0; axis < program->axis_count; axis++) {
-        bd_kir_int extent = program->axes[axis].extent;
-        int64_t value = extent.argument < 0 ? extent.value : ints[extent.argument];
+        int64_t value = bd_kir_int_value(program->axes[axis].extent, ints);
         out->extents[axis] = value < 0 ? 0 : value;
         if (program->axes[axis].role == BD_KIR_SERIAL)
             out->serial_points *= out->extents[axis];
@@ -65,6 +64,12 @@ void bd_ref_layout_of(const bd_kir *program, const int64_t *ints, bd_ref_layout 
     out->row = place(&out->total_bytes, depth);
     out->acc = place(&out->total_bytes, width * 8);
     out->wide = place(&out->total_bytes, width * 8);
+}
+
+void bd_ref_go_to(bd_ref_run *run, int axis, int64_t position)
+{
+    if (axis >= 0)
+        run->positions[axis] = position;
 }
 
 bool bd_ref_next(bd_ref_run *run, uint32_t axes)

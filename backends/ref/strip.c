@@ -6,7 +6,7 @@
 
 int64_t bd_ref_int(const bd_ref_run *run, bd_kir_int integer)
 {
-    return integer.argument < 0 ? integer.value : run->block->ints[integer.argument];
+    return bd_kir_int_value(integer, run->block->ints);
 }
 
 bd_ref_cells bd_ref_value(const bd_ref_run *run, bd_kir_value value)

@@ -10,7 +10,7 @@ static burn_status burn_apply_list(burn_context *context, int op, const burn_inp
                                    const burn_attribute *attributes, size_t attribute_count,
                                    burn_tensor **out, size_t out_count)
 {
-    burn_input few[64], *inputs = few;
+    burn_input few[64] = {0}, *inputs = few;
     if (rest_count > sizeof few / sizeof *few - first_count) {
         inputs = rest_count < SIZE_MAX / sizeof *inputs - first_count
                      ? malloc((first_count + rest_count) * sizeof *inputs)

@@ -85,8 +85,9 @@ static bd_error *find_daemon(char path[PATH_BYTES])
 static int spawn(const char *path, const char *device, int child_fd, pid_t *out_pid)
 {
     char number[16], flag[] = "--embedded", device_flag[] = "--device";
-    char *arguments[] = {(char *)(uintptr_t)path, flag, number, device && *device ? device_flag : NULL,
-                         (char *)(uintptr_t)device, NULL};
+    char *arguments[] = {
+        (char *)(uintptr_t)path,   flag, number, device && *device ? device_flag : NULL,
+        (char *)(uintptr_t)device, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     snprintf(number, sizeof number, "%d", CHILD_FD);

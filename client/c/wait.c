@@ -219,8 +219,9 @@ static bd_error *await_room(burn_context *context, int64_t *at_us)
         *at_us = bd_now_us();
     if (!*at_us || bd_now_us() - *at_us < (int64_t)STUCK_MS * 1000)
         return NULL;
-    bd_error *error = BD_ERROR(UNAVAILABLE, "interrupted in the middle of an upload that the daemon "
-                                            "at %s did not take; the connection is lost",
+    bd_error *error = BD_ERROR(UNAVAILABLE,
+                               "interrupted in the middle of an upload that the daemon "
+                               "at %s did not take; the connection is lost",
                                context->url);
     bd_client_fail(context->client, bd_error_retain(error));
     return error;

@@ -74,8 +74,8 @@ static void leave(burn_tensor *tensor)
     }
 }
 
-/* The last one of a storage needs none: so the memory of a base goes when only one view is left. Its
- * layout must be that of a value, or reshape() would share where PyTorch copies. */
+/* The last one of a storage needs none: so the memory of a base goes when only one view is left.
+ * Its layout must be that of a value, or reshape() would share where PyTorch copies. */
 void bd_storage_leave(burn_tensor *tensor)
 {
     bd_storage *storage = tensor->storage;

@@ -84,7 +84,8 @@ static int parse(int count, char **arguments, ctl_options *out)
         const char *value;
         if ((value = value_of("--url", count, arguments, &i))) {
             out->url = value;
-        } else if ((value = value_of("-o", count, arguments, &i)) || (value = value_of("--output", count, arguments, &i))) {
+        } else if ((value = value_of("-o", count, arguments, &i)) ||
+                   (value = value_of("--output", count, arguments, &i))) {
             if (strcmp(value, "json") != 0 && strcmp(value, "table") != 0)
                 return complain_usage("the output is json or table, not ", value);
             out->json = strcmp(value, "json") == 0;
@@ -120,7 +121,8 @@ static bool open_at(const char *url, burn_context **out)
 /* The look-up of clients, but for the private daemon at its end. */
 static int open_daemon(const ctl_options *options, burn_context **out)
 {
-    const char *url = options->url ? options->url : getenv("BURN_URL"), *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *url = options->url ? options->url : getenv("BURN_URL"),
+               *runtime = getenv("XDG_RUNTIME_DIR");
     char place[256];
     if (url && *url)
         return open_at(url, out) ? EXIT_OK : (complain("no daemon answers"), EXIT_UNREACHABLE);
@@ -159,10 +161,11 @@ static int ping(burn_context *context, const ctl_options *options)
     }
     if (status == EXIT_OK) {
         qsort(seconds, (size_t)options->pings, sizeof *seconds, by_value);
-        json_t *report = json_pack("{s:s, s:s, s:i, s:f, s:f, s:f}", "url", burn_url(context), "server",
-                                   burn_welcome(context, "server"), "count", options->pings, "seconds",
-                                   seconds[options->pings / 2], "least_seconds", seconds[0], "most_seconds",
-                                   seconds[options->pings - 1]);
+        json_t *report =
+            json_pack("{s:s, s:s, s:i, s:f, s:f, s:f}", "url", burn_url(context), "server",
+                      burn_welcome(context, "server"), "count", options->pings, "seconds",
+                      seconds[options->pings / 2], "least_seconds", seconds[0], "most_seconds",
+                      seconds[options->pings - 1]);
         print(options, report);
         json_decref(report);
     }

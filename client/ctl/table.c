@@ -31,7 +31,8 @@ static void cell_text(const json_t *value, char cell[CELL_MAX])
 static void print_cell(FILE *file, const char *text, int width, int right)
 {
     int padding = width - width_of(text);
-    fprintf(file, "%*s%s%*s", right && padding > 0 ? padding : 0, "", text, !right && padding > 0 ? padding : 0, "");
+    fprintf(file, "%*s%s%*s", right && padding > 0 ? padding : 0, "", text,
+            !right && padding > 0 ? padding : 0, "");
 }
 
 /* All keys of all rows, in order of appearance. */
@@ -80,7 +81,8 @@ static void print_rows(const json_t *rows, FILE *file)
     }
 }
 
-/* Two passes: the first finds the widest key, the second prints. Inner objects are one level deep. */
+/* Two passes: the first finds the widest key, the second prints. Inner objects are one level
+ * deep. */
 static int print_lines(json_t *object, const char *prefix, int width, FILE *file)
 {
     const char *key;

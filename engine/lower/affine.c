@@ -265,7 +265,8 @@ static bd_int extent_of(const bd_cut_request *request, uint8_t axis)
                                   : request->virtual_extents[axis - BD_VIRTUAL_AXIS];
 }
 
-/* Whether the terms count through a mixed radix that divides `limit`: then their sum stays below. */
+/* Whether the terms count through a mixed radix that divides `limit`: then their sum stays
+ * below. */
 static bool stays_below(bd_ints *ints, const bd_cut_request *request, const bd_affine *inner,
                         bd_int limit)
 {

@@ -53,6 +53,7 @@ bd_error *bd_schedule(bd_emitter *emitter) BD_MUST_USE;
 typedef void (*bd_visit_value)(bd_emitter *emitter, uint32_t value, void *user);
 void bd_visit_needs(bd_emitter *emitter, uint32_t value, bd_visit_value visit, void *user);
 void bd_visit_affine(bd_emitter *emitter, const bd_affine *index, bd_visit_value visit, void *user);
+bool bd_computes_reduce(const bd_emitter *emitter, uint32_t value);
 /* The level of an index: its axes and computed places. */
 bd_stage bd_stage_of_affine(const bd_emitter *emitter, const bd_affine *index);
 /* The level and sweep of a virtual's check. */

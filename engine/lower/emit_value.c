@@ -190,7 +190,8 @@ static bd_kir_value emit_context(bd_emitter *emitter, uint32_t context)
     int16_t guard = guard_of(emitter, context);
     if (guard < 0)
         return 0;
-    return emit(emitter, (bd_kir_instr){.code = BD_KIR_GUARD, .index = (uint16_t)guard, .guard = -1});
+    return emit(emitter,
+                (bd_kir_instr){.code = BD_KIR_GUARD, .index = (uint16_t)guard, .guard = -1});
 }
 
 static bd_kir_value emit_load(bd_emitter *emitter, const bd_region_value *self)

@@ -160,17 +160,10 @@ static void add_axes(bd_emitter *emitter)
     }
 }
 
-static bool is_reduce(const bd_emitter *emitter, uint32_t value)
-{
-    const bd_region_value *self = &emitter->region->values.items[value];
-    return self->state == BD_VALUE_COMPUTE &&
-           bd_class_of(bd_graph_at(emitter->region->graph, self->node)) == BD_CLASS_REDUCE;
-}
-
 /* Whether what it comes to is known only when all points have been seen. */
 static bool ends_sweep(const bd_emitter *emitter, uint32_t value)
 {
-    return is_reduce(emitter, value) || bd_is_sort(emitter, value);
+    return bd_computes_reduce(emitter, value) || bd_is_sort(emitter, value);
 }
 
 static void emit_uniform(bd_emitter *emitter)
@@ -219,7 +212,8 @@ static void emit_row(bd_emitter *emitter, uint32_t sweep)
     for (uint32_t i = 0; i < emitter->order_count; i++) {
         uint32_t value = emitter->order[i];
         const bd_stage *stage = &emitter->stages[value];
-        if (stage->level != BD_LEVEL_ROW || stage->sweep != sweep || is_reduce(emitter, value))
+        if (stage->level != BD_LEVEL_ROW || stage->sweep != sweep ||
+            bd_computes_reduce(emitter, value))
             continue;
         if (!begun)
             bd_kir_begin_phase(emitter->builder, BD_KIR_ROW);
@@ -290,7 +284,7 @@ static void emit_each(bd_emitter *emitter, uint32_t sweep, int *slots)
     }
     for (uint32_t i = 0; i < emitter->order_count; i++) {
         uint32_t value = emitter->order[i];
-        if (is_reduce(emitter, value) && emitter->stages[value].sweep == sweep + 1)
+        if (bd_computes_reduce(emitter, value) && emitter->stages[value].sweep == sweep + 1)
             bd_emit_reduce(emitter, value);
         if (bd_is_sort(emitter, value) && emitter->stages[value].sweep == sweep + 1)
             bd_emit_sort_keys(emitter, value);

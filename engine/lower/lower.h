@@ -16,6 +16,6 @@ typedef struct bd_lowered {
     bool copies_in_place; /* nothing is done if source and destination are one memory */
 } bd_lowered;
 
-/* Everything lives in the arena. INTERNAL if the program breaks a rule of the kernel IR, LIMIT if it
- * is too large for it. */
+/* Everything lives in the arena. INTERNAL if the program breaks a rule of the kernel IR, LIMIT if
+ * it is too large for it. */
 bd_error *bd_lower(bd_region *region, bd_arena *arena, bd_lowered *out) BD_MUST_USE;

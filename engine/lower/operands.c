@@ -256,7 +256,7 @@ static bd_int extent_product(const bd_region *region, uint32_t axes)
 
 static void set_roles(bd_region *region, uint32_t axes, uint8_t role)
 {
-    for (uint32_t i = 0; i < region->axis_count; i++) {
+    for (uint32_t i = 0; i < BD_AXES_MAX; i++) {
         if (axes >> i & 1)
             region->roles[i] = role;
     }
@@ -361,7 +361,8 @@ static int lone_axis(const bd_region *region, const bd_affine *index, bd_int dim
     return -2;
 }
 
-/* Makes the axes that count through the dim the SERIAL ones, which have to be the region's innermost. */
+/* Makes the axes that count through the dim the SERIAL ones, which have to be the region's
+ * innermost. */
 static bool claim_dim(bd_region *region, const bd_affine *index, bd_int dim)
 {
     uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);

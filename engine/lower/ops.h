@@ -44,8 +44,8 @@ typedef enum bd_source_kind {
 } bd_source_kind;
 
 bd_op_class bd_class_of(const bd_graph_node *node);
-/* Of MAP, REDUCE, SCAN, SCATTER and UPDATE nodes (these two: bd_kir_store; an update that accumulates is
- * one of windows, which overlap). */
+/* Of MAP, REDUCE, SCAN, SCATTER and UPDATE nodes (these two: bd_kir_store; an update that
+ * accumulates is one of windows, which overlap). */
 bd_kir_code bd_lower_code(const bd_graph_node *node);
 bd_view_kind bd_view_kind_of(const bd_graph_node *node);
 bd_source_kind bd_source_kind_of(const bd_graph_node *node);

@@ -43,7 +43,8 @@ typedef struct bd_region_value {
     uint32_t operand_count;
     uint32_t *operands;       /* numbers of values */
     uint32_t *operand_guards; /* PAD, CONCAT: the context under which each operand counts */
-    bd_affine *index;         /* SOURCE: the place it is computed from; LOAD, when lowered: the element */
+    /* SOURCE: the place it is computed from; LOAD, when lowered: the element */
+    bd_affine *index;
 } bd_region_value;
 
 typedef struct bd_region_guard {
@@ -96,7 +97,8 @@ typedef struct bd_region {
     BD_VEC(bd_region_context) contexts; /* [0]: none */
     uint32_t virtual_count;
     bd_region_virtual virtuals[BD_REGION_VIRTUALS_MAX];
-    uint32_t checked; /* virtuals, bits: their places are checked even if no address depends on them */
+    /* virtuals, bits: their places are checked even if no address depends on them */
+    uint32_t checked;
     bd_int virtual_extents[BD_REGION_VIRTUALS_MAX];
     BD_VEC(bd_region_root) roots;
     BD_VEC(uint32_t) opened; /* values wanted since fusion last looked */
@@ -160,18 +162,20 @@ bool bd_region_has_axes_besides(const bd_region *region, uint32_t axes);
 /* view.c: one view or gather is passed; false if its dims cannot be told apart. */
 bool bd_view_pass(bd_region *region, bd_node *node, bd_position *position, uint8_t domain,
                   uint32_t context);
-/* Where an element of a slice, window or gather lies; `at` is in the view's dims. The nodes need not
- * be in the graph. */
+/* Where an element of a slice, window or gather lies; `at` is in the view's dims. The nodes need
+ * not be in the graph. */
 bool bd_slice_place(bd_region *region, const bd_graph_node *slice, const bd_graph_node *input,
                     bd_position *at, bd_position *out);
 bool bd_window_place(bd_region *region, const bd_graph_node *window, const bd_graph_node *input,
                      bd_position *at, bd_position *out);
 bool bd_gather_place(bd_region *region, const bd_graph_node *gather, const bd_graph_node *input,
                      bd_position *at, bd_position *out);
-/* The position of a reduction's input, from that of its output and an index within the reduced dims. */
+/* The position of a reduction's input, from that of its output and an index within the reduced
+ * dims. */
 bool bd_reduce_input(bd_region *region, bd_node node, bd_position *output, bd_position *reduced,
                      bd_position *out);
-/* Roots of SCATTER and UPDATE nodes: the copy of the base in a region of its own, and the stores. */
+/* Roots of SCATTER and UPDATE nodes: the copy of the base in a region of its own, and the
+ * stores. */
 bool bd_region_copy_base(bd_region *region, bd_node node);
 bool bd_region_store_update(bd_region *region, bd_node node);
 bool bd_region_store_scatter(bd_region *region, bd_node node);

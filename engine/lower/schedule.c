@@ -89,7 +89,8 @@ static uint32_t virtuals_of(const bd_affine *index)
     return virtuals;
 }
 
-/* A place that no address depends on (every element there is the same) has to be right all the same. */
+/* A place that no address depends on (every element there is the same) has to be right all the
+ * same. */
 static void find_lone_checks(bd_emitter *emitter)
 {
     bd_region *region = emitter->region;
@@ -151,7 +152,7 @@ static void join_context(const bd_emitter *emitter, bd_stage *stage, uint32_t co
     }
 }
 
-static bool is_reduce(const bd_emitter *emitter, uint32_t value)
+bool bd_computes_reduce(const bd_emitter *emitter, uint32_t value)
 {
     const bd_region_value *self = &emitter->region->values.items[value];
     return self->state == BD_VALUE_COMPUTE &&
@@ -200,7 +201,7 @@ static bd_stage stage_of(bd_emitter *emitter, uint32_t value)
             join_context(emitter, &stage, self->operand_guards[i]);
     }
     stage.again = cost;
-    if (is_reduce(emitter, value)) {
+    if (bd_computes_reduce(emitter, value)) {
         stage.level = BD_LEVEL_ROW;
         stage.sweep++;
     }
@@ -231,7 +232,7 @@ static void mark_sinks(bd_emitter *emitter, uint32_t sweep, marking *marks)
     bd_region *region = emitter->region;
     for (uint32_t i = 0; i < emitter->order_count; i++) {
         uint32_t value = emitter->order[i];
-        bool ends = is_reduce(emitter, value) || bd_is_sort(emitter, value);
+        bool ends = bd_computes_reduce(emitter, value) || bd_is_sort(emitter, value);
         if (ends && emitter->stages[value].sweep == sweep + 1)
             mark(emitter, region->values.items[value].operands[0], marks);
     }

@@ -49,7 +49,8 @@ static double seconds(void)
 }
 
 /* Bytes of a gzipped IDX file after its header; *count is the first dim. The caller frees them. */
-static unsigned char *read_idx(const char *folder, const char *name, int64_t item_bytes, int64_t *count)
+static unsigned char *read_idx(const char *folder, const char *name, int64_t item_bytes,
+                               int64_t *count)
 {
     char path[1024];
     unsigned char head[16];
@@ -57,7 +58,8 @@ static unsigned char *read_idx(const char *folder, const char *name, int64_t ite
     gzFile file = gzopen(path, "rb");
     int head_bytes = item_bytes == 1 ? 8 : 16;
     if (!file || gzread(file, head, (unsigned)head_bytes) != head_bytes) {
-        fprintf(stderr, "%s cannot be read: install dataset-fashion-mnist, or name another --data\n", path);
+        fprintf(stderr,
+                "%s cannot be read: install dataset-fashion-mnist, or name another --data\n", path);
         exit(1);
     }
     *count = (int64_t)head[4] << 24 | head[5] << 16 | head[6] << 8 | head[7];
@@ -78,7 +80,8 @@ static set load(burn_context *context, const char *folder, const char *images, c
     int64_t *wide = malloc((size_t)loaded.count * sizeof *wide);
     for (int64_t i = 0; wide && i < loaded.count; i++)
         wide[i] = classes[i];
-    check(burn_upload(context, BURN_DTYPE_UINT8, 2, (int64_t[]){loaded.count, PIXELS}, pixels, &loaded.images));
+    check(burn_upload(context, BURN_DTYPE_UINT8, 2, (int64_t[]){loaded.count, PIXELS}, pixels,
+                      &loaded.images));
     check(burn_upload(context, BURN_DTYPE_INT64, 1, &loaded.count, wide, &loaded.labels));
     free(pixels);
     free(classes);
@@ -97,7 +100,8 @@ static net make_net(burn_context *context)
             uint64_t seed, offset;
             burn_next_random(context, (uint64_t)(weight[0] * weight[1]), &seed, &offset);
             check(burn_uniform(context, burn_float(-bound), burn_float(bound), j ? 1 : 2, weight,
-                               BURN_DTYPE_FLOAT32, (int64_t)seed, (int64_t)offset, &made.parameters[2 * i + j]));
+                               BURN_DTYPE_FLOAT32, (int64_t)seed, (int64_t)offset,
+                               &made.parameters[2 * i + j]));
             check(burn_set_requires_grad(made.parameters[2 * i + j], 1));
         }
     }
@@ -136,7 +140,8 @@ static burn_tensor *slice_rows(burn_context *context, burn_tensor *x, int64_t fi
 {
     burn_tensor *rows;
     const int64_t *dims = burn_shape_of(x);
-    int64_t starts[2] = {first, 0}, stops[2] = {last, burn_rank(x) > 1 ? dims[1] : 0}, steps[2] = {1, 1};
+    int64_t starts[2] = {first, 0}, stops[2] = {last, burn_rank(x) > 1 ? dims[1] : 0},
+            steps[2] = {1, 1};
     int rank = burn_rank(x);
     check(burn_slice(context, burn_in(x), rank, starts, rank, stops, rank, steps, &rows));
     return rows;
@@ -151,7 +156,8 @@ static double evaluate(burn_context *context, const net *model, const set *tests
         int64_t last = first + TEST_BATCH < tests->count ? first + TEST_BATCH : tests->count;
         burn_tensor *rows = slice_rows(context, tests->images, first, last);
         burn_tensor *target = slice_rows(context, tests->labels, first, last);
-        burn_tensor *logits = forward(context, model, pixels_of(context, rows)), *guess, *same, *count;
+        burn_tensor *logits = forward(context, model, pixels_of(context, rows)), *guess, *same,
+                    *count;
         int64_t dim = 1;
         double value;
         check(burn_argmax(context, burn_in(logits), 1, &dim, 0, &guess));
@@ -177,15 +183,16 @@ static void shuffle(int64_t *order, int64_t count, uint64_t *state)
     }
 }
 
-static void train_step(burn_context *context, const net *model, burn_optimizer *optimizer, const set *train,
-                       const int64_t *rows, int64_t count, double *out_loss)
+static void train_step(burn_context *context, const net *model, burn_optimizer *optimizer,
+                       const set *train, const int64_t *rows, int64_t count, double *out_loss)
 {
     burn_tensor *index, *images, *target, *loss;
     check(burn_upload(context, BURN_DTYPE_INT64, 1, &count, rows, &index));
     check(burn_take(context, burn_in(train->images), burn_in(index), 0, 0, &images));
     check(burn_take(context, burn_in(train->labels), burn_in(index), 0, 0, &target));
     burn_tensor *logits = forward(context, model, pixels_of(context, images));
-    check(burn_cross_entropy(context, burn_in(logits), burn_in(target), burn_none(), burn_none(), 1, -100, &loss));
+    check(burn_cross_entropy(context, burn_in(logits), burn_in(target), burn_none(), burn_none(), 1,
+                             -100, &loss));
     check(burn_zero_grad(optimizer));
     check(burn_backward(context, &loss, NULL, 1, NULL, 0, 0));
     check(burn_step(optimizer));
@@ -237,7 +244,8 @@ static options parse(int argc, char **argv)
         else if (value && !strcmp(argv[i], "--epochs") && atoi(value) > 0)
             parsed.epochs = atoi(value);
         else {
-            fprintf(stderr, "usage: fashion_mnist [--url URL] [--epochs N] [--data FOLDER] [--json]\n");
+            fprintf(stderr,
+                    "usage: fashion_mnist [--url URL] [--epochs N] [--data FOLDER] [--json]\n");
             exit(2);
         }
         i++;
@@ -253,8 +261,10 @@ int main(int argc, char **argv)
     double begin = seconds();
     check(burn_open(&how, &context));
     burn_seed(context, 1, 0);
-    set data = load(context, chosen.data, "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz");
-    set tests = load(context, chosen.data, "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz");
+    set data =
+        load(context, chosen.data, "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz");
+    set tests =
+        load(context, chosen.data, "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz");
     net model = make_net(context);
     int64_t steps = train(context, &model, &data, chosen.epochs);
     double accuracy = evaluate(context, &model, &tests);
@@ -265,8 +275,8 @@ int main(int argc, char **argv)
         burn_release(done[i]);
     burn_close(context);
     if (chosen.json)
-        printf("{\"test_accuracy\": %.4f, \"seconds\": %.3f, \"steps\": %lld}\n", accuracy, seconds() - begin,
-               (long long)steps);
+        printf("{\"test_accuracy\": %.4f, \"seconds\": %.3f, \"steps\": %lld}\n", accuracy,
+               seconds() - begin, (long long)steps);
     else
         printf("test accuracy: %.4f\n", accuracy);
     return 0;

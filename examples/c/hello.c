@@ -21,16 +21,18 @@ int main(void)
 
     if (burn_open(NULL, &context)) /* BURN_URL, the usual sockets, or a private daemon */
         return fail();
-    if (burn_upload(context, BURN_DTYPE_FLOAT32, 2, shape, values, &x) || burn_set_requires_grad(x, 1) ||
-        burn_matmul(context, burn_in(x), burn_in(x), &square) ||
+    if (burn_upload(context, BURN_DTYPE_FLOAT32, 2, shape, values, &x) ||
+        burn_set_requires_grad(x, 1) || burn_matmul(context, burn_in(x), burn_in(x), &square) ||
         burn_sum(context, burn_in(square), 0, NULL, 0, 0, &sum) ||
         burn_read(square, result, sizeof result))
         return fail();
     printf("x @ x = [[%g, %g], [%g, %g]]\n", result[0], result[1], result[2], result[3]);
 
-    if (burn_backward(context, &sum, NULL, 1, NULL, 0, 0) || burn_read(burn_grad(x), result, sizeof result))
+    if (burn_backward(context, &sum, NULL, 1, NULL, 0, 0) ||
+        burn_read(burn_grad(x), result, sizeof result))
         return fail();
-    printf("gradient of its sum = [[%g, %g], [%g, %g]]\n", result[0], result[1], result[2], result[3]);
+    printf("gradient of its sum = [[%g, %g], [%g, %g]]\n", result[0], result[1], result[2],
+           result[3]);
 
     burn_release(sum);
     burn_release(square);

@@ -87,8 +87,3 @@ void *bd_arena_copy(bd_arena *arena, const void *bytes, size_t size_bytes)
         memcpy(place, bytes, size_bytes);
     return place;
 }
-
-char *bd_arena_text(bd_arena *arena, const char *text)
-{
-    return bd_arena_copy(arena, text, strlen(text) + 1);
-}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Bump arena: things that die together. Owned by one thread at a time.
- * Memory is aligned to 16 bytes and not zeroed unless asked. Blocks grow by doubling up to 1 MiB. */
+ * Memory is aligned to 16 bytes and not zeroed unless asked. Blocks grow by doubling up to 1
+ * MiB. */
 #pragma once
 
 #include <stddef.h>
@@ -19,6 +20,6 @@ void bd_arena_reset(bd_arena *arena);
 void *bd_arena_alloc(bd_arena *arena, size_t size_bytes);
 void *bd_arena_zeroed(bd_arena *arena, size_t size_bytes);
 void *bd_arena_copy(bd_arena *arena, const void *bytes, size_t size_bytes);
-char *bd_arena_text(bd_arena *arena, const char *text);
 
-#define BD_ARENA_ARRAY(arena, type, count) ((type *)bd_arena_zeroed((arena), sizeof(type) * (size_t)(count)))
+#define BD_ARENA_ARRAY(arena, type, count)                                                         \
+    ((type *)bd_arena_zeroed((arena), sizeof(type) * (size_t)(count)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Assertions for pre-conditions and invariants, never for input.
- * BD_ASSERT is always on; BD_DASSERT only in builds without NDEBUG and with optimisation below 2. */
+ * BD_ASSERT is always on; BD_DASSERT, for hot loops, in builds of type Debug (dev, asan, tsan). */
 #pragma once
 
 _Noreturn void bd_abort(const char *file, int line, const char *what);

@@ -4,8 +4,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "proto/base/alloc.h"
 
 struct bd_error {
     atomic_int count;
@@ -48,7 +49,7 @@ bd_error *bd_error_make(bd_code code, const char *file, int line, const char *fo
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     size_t text_bytes = strlen(text) + 1;
-    bd_error *error = malloc(sizeof *error + text_bytes);
+    bd_error *error = bd_try_alloc(sizeof *error + text_bytes);
     if (!error)
         return &out_of_memory;
     atomic_init(&error->count, 1);
@@ -69,8 +70,8 @@ bd_error *bd_error_note(bd_error *own_error, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(note, sizeof note, format, arguments);
     va_end(arguments);
-    bd_error *error = bd_error_make(own_error->code, own_error->file, own_error->line, "%s: %s", note,
-                                    own_error->text);
+    bd_error *error = bd_error_make(own_error->code, own_error->file, own_error->line, "%s: %s",
+                                    note, own_error->text);
     if (error != &out_of_memory)
         error->op_index = own_error->op_index;
     bd_error_free(own_error);
@@ -89,7 +90,7 @@ void bd_error_free(bd_error *error)
     if (!error || error == &out_of_memory)
         return;
     if (atomic_fetch_sub_explicit(&error->count, 1, memory_order_acq_rel) == 1)
-        free(error);
+        bd_free(error);
 }
 
 bd_code bd_error_code(const bd_error *error)

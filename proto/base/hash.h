@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A fast 64-bit hash for tables (not for security, never a proof of equality), and SHA-free
- * checksums: CRC-32C (Castagnoli) for frames and cached objects. Thread: any. */
+ * A fast 64-bit hash for tables (not for security, never a proof of equality), and a
+ * checksum, CRC-32C (Castagnoli), for cached objects. Thread: any. */
 #pragma once
 
 #include <stddef.h>

@@ -14,11 +14,6 @@ void bd_log_set_level(bd_log_level level)
     threshold = level;
 }
 
-bd_log_level bd_log_get_level(void)
-{
-    return threshold;
-}
-
 void bd_log(bd_log_level level, const char *module, const char *format, ...)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -30,8 +25,8 @@ void bd_log(bd_log_level level, const char *module, const char *format, ...)
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     size_t used = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &parts);
-    used += (size_t)snprintf(line + used, sizeof line - used, ".%03ldZ %s %s ", now.tv_nsec / 1000000,
-                             names[level], module);
+    used += (size_t)snprintf(line + used, sizeof line - used, ".%03ldZ %s %s ",
+                             now.tv_nsec / 1000000, names[level], module);
     va_list arguments;
     va_start(arguments, format);
     int more = vsnprintf(line + used, sizeof line - used - 1, format, arguments);

@@ -8,5 +8,4 @@
 typedef enum bd_log_level { BD_LOG_ERROR, BD_LOG_WARN, BD_LOG_INFO, BD_LOG_DEBUG } bd_log_level;
 
 void bd_log_set_level(bd_log_level level); /* before threads start */
-bd_log_level bd_log_get_level(void);
 void bd_log(bd_log_level level, const char *module, const char *format, ...) BD_PRINTF(3, 4);

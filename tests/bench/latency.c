@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Ping and sync against a bare echo, interleaved in one run: medians and ratios as JSON lines.
- * The echo is a process that reads and writes 32-byte messages on a Unix socket pair; for sync it hands each
- * message to a second thread and back, as the daemon's loop and device threads do.
+ * The echo is a process that reads and writes 32-byte messages on a Unix socket pair; for sync it
+ * hands each message to a second thread and back, as the daemon's loop and device threads do.
  *
  *     latency [ROUNDS]     uses BURN_URL or a private daemon */
 #include <pthread.h>
@@ -144,7 +144,8 @@ int main(int argc, char **argv)
             ours[i] = burn_us(context, sync);
         }
         double mine = median(ours, rounds), bare = median(echo, rounds);
-        printf("{\"workload\": \"%s\", \"mode\": \"stream\", \"ms\": %.5f, \"echo_ms\": %.5f, \"ratio\": %.3f}\n",
+        printf("{\"workload\": \"%s\", \"mode\": \"stream\", \"ms\": %.5f, \"echo_ms\": %.5f, "
+               "\"ratio\": %.3f}\n",
                sync ? "sync" : "ping", mine / 1e3, bare / 1e3, mine / bare);
         close(fd);
         waitpid(pid, NULL, 0);

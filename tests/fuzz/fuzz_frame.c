@@ -33,7 +33,8 @@ static void feed(run *run, const uint8_t *bytes, size_t size)
     for (size_t offset = 0; !run->digest.failed;) {
         size_t taken;
         bd_frame_event event;
-        bd_error *error = bd_frame_parser_feed(&run->parser, bytes + offset, size - offset, &taken, &event);
+        bd_error *error =
+            bd_frame_parser_feed(&run->parser, bytes + offset, size - offset, &taken, &event);
         if (error) {
             run->digest.failed = true;
             bd_error_free(error);
@@ -92,7 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     digest pieces = parse(bytes + CUTS, size - CUTS, bytes, CUTS);
     digest whole = parse(bytes + CUTS, size - CUTS, NULL, 0);
-    if (pieces.failed != whole.failed || pieces.frames != whole.frames || pieces.value != whole.value)
+    if (pieces.failed != whole.failed || pieces.frames != whole.frames ||
+        pieces.value != whole.value)
         abort();
     if (size - CUTS >= BURN_PREFACE_BYTES) {
         bd_preface preface;
@@ -111,7 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         if (!error) {
             uint8_t again[BURN_FRAME_HEADER_BYTES];
             bd_frame_encode(&frame, again);
-            if (memcmp(again, bytes + CUTS, sizeof again) != 0 || bd_frame_cost(&frame) < BURN_FRAME_COST_MIN)
+            if (memcmp(again, bytes + CUTS, sizeof again) != 0 ||
+                bd_frame_cost(&frame) < BURN_FRAME_COST_MIN)
                 abort();
         }
         bd_error_free(error);

@@ -7,7 +7,8 @@
 #include "proto/base/alloc.h"
 #include "proto/message.h"
 
-/* Any bytes as the text of a message: it is cut, never within a character, and stays within its room. */
+/* Any bytes as the text of a message: it is cut, never within a character, and stays within its
+ * room. */
 static void encode_text(const uint8_t *bytes, size_t size)
 {
     enum { ROOM = 600 };
@@ -15,9 +16,11 @@ static void encode_text(const uint8_t *bytes, size_t size)
     bd_text text = {.bytes = (const char *)bytes, .size_bytes = size};
     bd_message message = {.type = BD_MESSAGE_GOAWAY, .goaway = {.text = text}};
     uint8_t encoded[ROOM];
-    if (bd_message_encode(&message, 0, encoded, ROOM) > ROOM || strlen(bd_text_copy(text, copy, sizeof copy)) >= sizeof copy)
+    if (bd_message_encode(&message, 0, encoded, ROOM) > ROOM ||
+        strlen(bd_text_copy(text, copy, sizeof copy)) >= sizeof copy)
         abort();
-    if (!bd_text_equal(bd_text_of(NULL), "") || bd_message_encode(&(bd_message){0}, 0, encoded, ROOM) != 0)
+    if (!bd_text_equal(bd_text_of(NULL), "") ||
+        bd_message_encode(&(bd_message){0}, 0, encoded, ROOM) != 0)
         abort();
 }
 
@@ -33,8 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     bd_message message;
     uint8_t *exact = bd_alloc(size - 3 ? size - 3 : 1);
     memcpy(exact, bytes + 3, size - 3);
-    bd_error *error = bd_message_decode(&frame, exact, bytes[1] & 1 ? BD_MESSAGE_FROM_CLIENT : BD_MESSAGE_FROM_DAEMON,
-                                        &message);
+    bd_error *error = bd_message_decode(
+        &frame, exact, bytes[1] & 1 ? BD_MESSAGE_FROM_CLIENT : BD_MESSAGE_FROM_DAEMON, &message);
     if (!error) {
         size_t needed = bd_message_encode(&message, frame.payload_bytes, NULL, 0);
         uint8_t *again = bd_alloc(needed);
@@ -42,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         if (bd_message_encode(&message, frame.payload_bytes, again, needed) != needed)
             abort();
         bd_error *wrong = bd_frame_decode(again, &back);
-        if (wrong || back.type != frame.type || back.flags != frame.flags || back.message_bytes != size - 3 ||
+        if (wrong || back.type != frame.type || back.flags != frame.flags ||
+            back.message_bytes != size - 3 ||
             memcmp(again + BURN_FRAME_HEADER_BYTES, exact, size - 3) != 0)
             abort();
         bd_free(again);

@@ -114,7 +114,8 @@ static void upload(uint64_t id, burn_dtype dtype, int rank, int64_t rows, int64_
 {
     bd_request *put = make(BD_REQUEST_PUT);
     put->id = id;
-    put->type = (burn_tensor_type){.dtype = dtype, .shape = {.rank = rank, .dims = {rows, columns}}};
+    put->type =
+        (burn_tensor_type){.dtype = dtype, .shape = {.rank = rank, .dims = {rows, columns}}};
     size_t size;
     if (burn_shape_check(&put->type.shape, dtype, &size) ||
         bd_engine_upload_buffer(state.engine, state.session, size, &put->buffer))
@@ -131,7 +132,8 @@ static void upload(uint64_t id, burn_dtype dtype, int rank, int64_t rows, int64_
     bd_engine_post(state.engine, put);
 }
 
-static void post_records(bd_request_kind kind, const uint8_t *bytes, size_t size, uint64_t first_output)
+static void post_records(bd_request_kind kind, const uint8_t *bytes, size_t size,
+                         uint64_t first_output)
 {
     bd_request *request = make(kind);
     request->first_output = first_output;
@@ -144,7 +146,8 @@ static void post_records(bd_request_kind kind, const uint8_t *bytes, size_t size
     bd_engine_post(state.engine, request);
 }
 
-/* How many outputs the records have, up to the first that is wrong; *size_bytes grows by what they take. */
+/* How many outputs the records have, up to the first that is wrong; *size_bytes grows by what
+ * they take. */
 static uint32_t whole_records(const uint8_t *bytes, size_t size, size_t *size_bytes)
 {
     bd_arena arena;
@@ -247,10 +250,12 @@ static burn_operand random_operand(dice *dice, uint64_t first_output)
     case 2:
         return (burn_operand){.kind = BURN_OPERAND_BOOL, .i = roll(dice, 2)};
     case 3:
-        return (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = first_output - 1 - roll(dice, (uint32_t)first_output - 1)};
+        return (burn_operand){.kind = BURN_OPERAND_TENSOR,
+                              .id = first_output - 1 - roll(dice, (uint32_t)first_output - 1)};
     default: {
         uint32_t near = (uint32_t)first_output - 1 < 3 ? (uint32_t)first_output - 1 : 3;
-        return (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = first_output - 1 - roll(dice, near)};
+        return (burn_operand){.kind = BURN_OPERAND_TENSOR,
+                              .id = first_output - 1 - roll(dice, near)};
     }
     }
 }
@@ -306,12 +311,14 @@ static size_t random_record(dice *dice, uint64_t first_output, uint8_t *bytes, s
     bd_arena arena;
     bd_arena_init(&arena);
     bool variadic = info->flags & BURN_OP_VARIADIC;
-    burn_op_record record = {.info = info, .first_output = first_output, .flags = (uint8_t)roll(dice, 2)};
+    burn_op_record record = {
+        .info = info, .first_output = first_output, .flags = (uint8_t)roll(dice, 2)};
     record.input_count = variadic ? info->input_count - 1 + roll(dice, 4) : info->input_count;
     burn_operand *inputs = BD_ARENA_ARRAY(&arena, burn_operand, record.input_count + 1);
     for (uint32_t i = 0; i < record.input_count; i++) {
-        inputs[i] = i > 0 && roll(dice, 2) ? inputs[i - 1]
-                                           : random_input(dice, burn_op_input_role(info, i), first_output);
+        inputs[i] = i > 0 && roll(dice, 2)
+                        ? inputs[i - 1]
+                        : random_input(dice, burn_op_input_role(info, i), first_output);
         if (i < info->input_count && (info->input_optional >> i & 1) && roll(dice, 2))
             inputs[i] = (burn_operand){.kind = BURN_OPERAND_ABSENT};
     }
@@ -331,14 +338,23 @@ static size_t random_record(dice *dice, uint64_t first_output, uint8_t *bytes, s
 static size_t gradient_records(dice *dice, uint64_t first_output, uint8_t *bytes, size_t room)
 {
     burn_operand last = {.kind = BURN_OPERAND_TENSOR, .id = first_output - 1};
-    burn_op_record sum = {.info = burn_op_find("sum"), .flags = BURN_RECORD_TRACK, .inputs = &last, .input_count = 1,
-                          .first_output = first_output, .output_count = 1};
-    burn_operand inputs[4] = {{.kind = BURN_OPERAND_TENSOR, .id = first_output}, {.kind = BURN_OPERAND_ABSENT}};
+    burn_op_record sum = {.info = burn_op_find("sum"),
+                          .flags = BURN_RECORD_TRACK,
+                          .inputs = &last,
+                          .input_count = 1,
+                          .first_output = first_output,
+                          .output_count = 1};
+    burn_operand inputs[4] = {{.kind = BURN_OPERAND_TENSOR, .id = first_output},
+                              {.kind = BURN_OPERAND_ABSENT}};
     for (int i = 2; i < 4; i++)
         inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR,
-                                   .id = roll(dice, 2) ? 1 + roll(dice, UPLOADS) : first_output - 1 - roll(dice, UPLOADS)};
-    burn_op_record grad = {.info = burn_op_find("grad"), .flags = (uint8_t)roll(dice, 2), .inputs = inputs,
-                           .input_count = 3 + roll(dice, 2), .first_output = first_output + 1};
+                                   .id = roll(dice, 2) ? 1 + roll(dice, UPLOADS)
+                                                       : first_output - 1 - roll(dice, UPLOADS)};
+    burn_op_record grad = {.info = burn_op_find("grad"),
+                           .flags = (uint8_t)roll(dice, 2),
+                           .inputs = inputs,
+                           .input_count = 3 + roll(dice, 2),
+                           .first_output = first_output + 1};
     grad.attrs[0].value = 1;
     grad.output_count = grad.input_count - 2;
     size_t size = burn_record_bound(&sum) + burn_record_bound(&grad);
@@ -360,7 +376,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
     uint64_t next = FIRST_OUTPUT;
     next += whole_records(bytes + 1, size - 1, &whole);
     for (uint32_t more = 1 + roll(&dice, 4); more > 0; more--) {
-        size_t room = max_size - whole < RECORD_BYTES_MAX ? max_size - whole : RECORD_BYTES_MAX, added = 0;
+        size_t room = max_size - whole < RECORD_BYTES_MAX ? max_size - whole : RECORD_BYTES_MAX,
+               added = 0;
         size_t wanted = roll(&dice, 6) ? random_record(&dice, next, bytes + whole, room)
                                        : gradient_records(&dice, next, bytes + whole, room);
         next += whole_records(bytes + whole, wanted, &added);

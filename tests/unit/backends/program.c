@@ -44,12 +44,9 @@ static void finished(bd_submission *submission)
     atomic_store((atomic_int *)submission->user, 1);
 }
 
-bd_fault kir_run(const bd_driver *driver, bd_device *device, const bd_kir *program,
-                 const bd_block *block)
+bd_fault kir_launch(const bd_driver *driver, bd_device *device, bd_kernel *kernel,
+                    const bd_block *block)
 {
-    bd_kernel *kernel = NULL;
-    bd_error *err = driver->ops->compile(device, program, &kernel);
-    ck_assert_msg(err == NULL, "%s", bd_error_text(err));
     size_t bytes = driver->ops->scratch_bytes(device, kernel, block->ints);
     void *scratch = NULL;
     ck_assert_ptr_null(driver->ops->alloc(device, bytes + 1, &scratch));
@@ -66,6 +63,16 @@ bd_fault kir_run(const bd_driver *driver, bd_device *device, const bd_kir *progr
     while (!atomic_load(&done))
         sched_yield();
     driver->ops->free(device, scratch, bytes + 1);
+    return fault;
+}
+
+bd_fault kir_run(const bd_driver *driver, bd_device *device, const bd_kir *program,
+                 const bd_block *block)
+{
+    bd_kernel *kernel = NULL;
+    bd_error *err = driver->ops->compile(device, program, &kernel);
+    ck_assert_msg(err == NULL, "%s", bd_error_text(err));
+    bd_fault fault = kir_launch(driver, device, kernel, block);
     driver->ops->kernel_free(device, kernel);
     return fault;
 }

@@ -1,251 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The CPU backend against the interpreter: the same program over the same bytes. */
 #include <check.h>
-#include <math.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/cpu.h"
-#include "backends/ref/ref.h"
-#include "proto/base/alloc.h"
-#include "tests/unit/backends/program.h"
-
-enum { BUFFERS_MAX = 8 };
-
-static bd_arena arena;
-static bd_device *cpu, *ref;
-
-static void setup(void)
-{
-    bd_arena_init(&arena);
-    bd_device_options options = {.threads = 2};
-    bd_error *err = bd_cpu_driver.open(&options, &cpu);
-    if (bd_error_code(err) ==
-        BD_CODE_UNSUPPORTED) { /* BURN_CPU_TARGET asks too much of this host */
-        bd_error_free(err);
-        options.target = "generic";
-        err = bd_cpu_driver.open(&options, &cpu);
-    }
-    ck_assert_ptr_null(err);
-    ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
-}
-
-/* The kernels of the program that was run last. */
-static const bd_kir *compiled;
-static bd_kernel *kernels[2];
-
-static void forget(void)
-{
-    if (compiled) {
-        bd_cpu_driver.ops->kernel_free(cpu, kernels[0]);
-        bd_ref_driver.ops->kernel_free(ref, kernels[1]);
-    }
-    compiled = NULL;
-}
-
-static void finished(bd_submission *submission)
-{
-    atomic_store((atomic_int *)submission->user, 1);
-}
-
-static bd_fault run(const bd_device_ops *ops, bd_device *device, bd_kernel *kernel,
-                    const bd_block *block)
-{
-    size_t bytes = ops->scratch_bytes(device, kernel, block->ints) + 1;
-    void *scratch = NULL;
-    ck_assert_ptr_null(ops->alloc(device, bytes, &scratch));
-    bd_fault fault = {0};
-    atomic_int done = 0;
-    bd_launch launch = {kernel, block, 1};
-    bd_submission submission = {&launch, 1, scratch, &fault, finished, &done};
-    ops->submit(device, &submission);
-    while (!atomic_load(&done))
-        sched_yield();
-    ops->free(device, scratch, bytes);
-    return fault;
-}
-
-static void compile(const bd_kir *program)
-{
-    if (compiled == program)
-        return;
-    forget();
-    bd_error *err = bd_cpu_driver.ops->compile(cpu, program, &kernels[0]);
-    ck_assert_msg(err == NULL, "%s", bd_error_text(err));
-    ck_assert_ptr_null(bd_ref_driver.ops->compile(ref, program, &kernels[1]));
-    compiled = program;
-}
-
-static void teardown(void)
-{
-    forget();
-    bd_cpu_driver.ops->close(cpu);
-    bd_ref_driver.ops->close(ref);
-    bd_arena_deinit(&arena);
-}
-
-/* One program with its arguments. Buffers are filled by kind: floats in about [-4, 4], integers
- * small. */
-typedef struct trial {
-    bd_kir *program;
-    int64_t ints[16];
-    bd_scalar scalars[8];
-    int64_t sizes[BUFFERS_MAX]; /* elements */
-    int64_t limit;              /* i64 buffers hold positions below this; 0: small numbers */
-    double tolerance;           /* relative, with the same absolute floor */
-} trial;
-
-static uint64_t state = 12345;
-
-static uint32_t next_random(void)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33);
-}
-
-static uint16_t bf16_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return (uint16_t)(bits >> 16);
-}
-
-static uint16_t f16_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    uint32_t exponent = (bits >> 23) & 0xff, sign = (bits >> 16) & 0x8000;
-    if (exponent < 113)
-        return (uint16_t)sign;
-    return (uint16_t)(sign | ((exponent - 112) << 10) | ((bits >> 13) & 0x3ff));
-}
-
-static void fill(void *bytes, burn_dtype dtype, int64_t count, int64_t limit)
-{
-    for (int64_t i = 0; i < count; i++) {
-        float value = ((float)next_random() / 2147483648.0f - 0.5f) * 8;
-        int64_t whole = (int64_t)(next_random() % 19) - 9;
-        switch ((int)dtype) {
-        case BURN_F64:
-            ((double *)bytes)[i] = value;
-            break;
-        case BURN_F32:
-            ((float *)bytes)[i] = value;
-            break;
-        case BURN_F16:
-            ((uint16_t *)bytes)[i] = f16_of(value);
-            break;
-        case BURN_BF16:
-            ((uint16_t *)bytes)[i] = bf16_of(value);
-            break;
-        case BURN_BOOL:
-            ((uint8_t *)bytes)[i] = next_random() & 1;
-            break;
-        case BURN_I64:
-            ((int64_t *)bytes)[i] = limit ? (int64_t)next_random() % limit : whole;
-            break;
-        default:
-            memcpy((char *)bytes + (size_t)i * burn_dtype_size(dtype), &whole,
-                   burn_dtype_size(dtype));
-        }
-    }
-}
-
-static double element(const void *bytes, burn_dtype dtype, int64_t i)
-{
-    uint32_t bits;
-    float narrow;
-    uint16_t half;
-    switch ((int)dtype) {
-    case BURN_F64:
-        return ((const double *)bytes)[i];
-    case BURN_F32:
-        return (double)((const float *)bytes)[i];
-    case BURN_BF16:
-        bits = (uint32_t)((const uint16_t *)bytes)[i] << 16;
-        memcpy(&narrow, &bits, sizeof narrow);
-        return (double)narrow;
-    case BURN_F16:
-        half = ((const uint16_t *)bytes)[i];
-        if ((half & 0x7c00) == 0x7c00)
-            return half & 0x3ff ? NAN : half & 0x8000 ? -INFINITY : INFINITY;
-        narrow = half & 0x7c00 ? ldexpf((float)(1024 + (half & 0x3ff)), (half >> 10 & 31) - 25)
-                               : ldexpf((float)(half & 0x3ff), -24);
-        return half & 0x8000 ? -(double)narrow : (double)narrow;
-    default:
-        return 0;
-    }
-}
-
-static void expect_alike(const trial *t, int buffer, const void *got, const void *wanted)
-{
-    burn_dtype dtype = t->program->buffers[buffer].dtype;
-    size_t size = burn_dtype_size(dtype);
-    double tolerance = t->tolerance;
-    if (dtype == BURN_F16)
-        tolerance += 2e-3;
-    if (dtype == BURN_BF16)
-        tolerance += 1.6e-2;
-    for (int64_t i = 0; i < t->sizes[buffer]; i++) {
-        const char *a = (const char *)got + (size_t)i * size;
-        const char *b = (const char *)wanted + (size_t)i * size;
-        if (memcmp(a, b, size) == 0)
-            continue;
-        double x = element(got, dtype, i), y = element(wanted, dtype, i);
-        bool alike = burn_dtype_is_float(dtype) &&
-                     ((isnan(x) && isnan(y)) || x == y ||
-                      fabs(x - y) <= tolerance * fmax(1, fmax(fabs(x), fabs(y))));
-        if (!alike) {
-            char *text = bd_kir_print(t->program);
-            int64_t x_bits = 0, y_bits = 0;
-            memcpy(&x_bits, a, size);
-            memcpy(&y_bits, b, size);
-            ck_abort_msg(
-                "buffer %d (%s) element %lld of %lld: cpu %.9g (%llx), ref %.9g (%llx)\n%s", buffer,
-                burn_dtype_name(dtype), (long long)i, (long long)t->sizes[buffer], x,
-                (long long)x_bits, y, (long long)y_bits, text);
-        }
-    }
-}
-
-static void expect_same_fault(const bd_fault *a, const bd_fault *b)
-{
-    ck_assert_int_eq(a->happened, b->happened);
-    if (!a->happened)
-        return;
-    ck_assert_int_eq(a->tag, b->tag);
-    ck_assert_int_eq(a->extent, b->extent);
-}
-
-static bd_fault check(const trial *t)
-{
-    void *ours[BUFFERS_MAX], *theirs[BUFFERS_MAX];
-    for (int i = 0; i < t->program->buffer_count; i++) {
-        burn_dtype dtype = t->program->buffers[i].dtype;
-        size_t bytes = (size_t)t->sizes[i] * burn_dtype_size(dtype);
-        ck_assert_ptr_null(bd_cpu_driver.ops->alloc(cpu, bytes + 64, &ours[i]));
-        theirs[i] = bd_alloc(bytes + 64);
-        memset(ours[i], 0x5a, bytes + 64);
-        fill(ours[i], dtype, t->sizes[i], t->limit);
-        memcpy(theirs[i], ours[i], bytes + 64);
-    }
-    bd_block mine = {t->ints, ours, t->scalars}, other = {t->ints, theirs, t->scalars};
-    compile(t->program);
-    bd_fault fault = run(bd_cpu_driver.ops, cpu, kernels[0], &mine);
-    bd_fault wanted = run(bd_ref_driver.ops, ref, kernels[1], &other);
-    expect_same_fault(&fault, &wanted);
-    for (int i = 0; i < t->program->buffer_count; i++) {
-        size_t bytes = (size_t)t->sizes[i] * burn_dtype_size(t->program->buffers[i].dtype);
-        expect_alike(t, i, ours[i], theirs[i]);
-        ck_assert_mem_eq((char *)ours[i] + bytes, (char *)theirs[i] + bytes, 64);
-        bd_cpu_driver.ops->free(cpu, ours[i], bytes + 64);
-        bd_free(theirs[i]);
-    }
-    return fault;
-}
+#include "tests/unit/backends/trial.h"
 
 /* ---- maps ---- */
 
@@ -275,7 +33,7 @@ static bd_kir *map_of(bd_kir_code code, int operands, burn_dtype in, burn_dtype 
     else
         result = bd_kir_binary(b, code, values[0], values[1]);
     kir_store(b, &access, result);
-    return kir_finish(b, &arena);
+    return kir_finish(b, trial_arena());
 }
 
 static void check_map(bd_kir_code code, int operands, burn_dtype in, burn_dtype out,
@@ -285,7 +43,7 @@ static void check_map(bd_kir_code code, int operands, burn_dtype in, burn_dtype 
     trial t = {.program = map_of(code, operands, in, out), .tolerance = tolerance};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         t.ints[0] = t.sizes[0] = t.sizes[1] = t.sizes[2] = counts[i];
-        check(&t);
+        trial_check(&t);
     }
 }
 
@@ -374,14 +132,15 @@ START_TEST(two_axes_and_views)
     bd_kir_value factor = bd_kir_cast(b, kir_load(b, &w, -1), BURN_F32);
     sum = bd_kir_binary(b, BD_KIR_MUL, sum, factor);
     kir_store(b, &y, bd_kir_binary(b, BD_KIR_ADD, sum, scalar));
-    trial t = {.program = kir_finish(b, &arena), .tolerance = 1e-6, .scalars = {{.f = 0.75}}};
+    trial t = {
+        .program = kir_finish(b, trial_arena()), .tolerance = 1e-6, .scalars = {{.f = 0.75}}};
     static const int64_t shapes[][2] = {{1, 1},    {3, 5}, {17, 33}, {2, 5000},
                                         {1000, 3}, {0, 4}, {4, 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         t.ints[0] = t.sizes[1] = shapes[i][0];
         t.ints[1] = t.sizes[2] = shapes[i][1];
         t.sizes[0] = t.sizes[3] = shapes[i][0] * shapes[i][1];
-        check(&t);
+        trial_check(&t);
     }
 }
 END_TEST
@@ -413,13 +172,13 @@ START_TEST(guards)
                                    .index = (uint16_t)bd_kir_add_access(b, &z),
                                    .guard = (int16_t)number,
                                    .operands = {value}});
-    trial t = {.program = kir_finish(b, &arena)};
+    trial t = {.program = kir_finish(b, trial_arena())};
     static const int64_t counts[] = {1, 4, 21, 100};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         t.ints[0] = t.sizes[1] = t.sizes[2] = counts[i];
         t.ints[1] = t.sizes[0] = counts[i] > 4 ? counts[i] - 4 : 0;
         t.ints[2] = counts[i] - 1;
-        check(&t);
+        trial_check(&t);
     }
 }
 END_TEST
@@ -450,9 +209,10 @@ START_TEST(random_words)
                               .operands = {inputs[0], inputs[1], inputs[2]}};
         kir_store(b, &out[i], bd_kir_emit(b, &instr));
     }
-    trial t = {.program = kir_finish(b, &arena), .scalars = {{.i = 0x123456789abcdef}, {.i = -5}}};
+    trial t = {.program = kir_finish(b, trial_arena()),
+               .scalars = {{.i = 0x123456789abcdef}, {.i = -5}}};
     t.ints[0] = t.sizes[0] = t.sizes[1] = t.sizes[2] = 1001;
-    check(&t);
+    trial_check(&t);
 }
 END_TEST
 
@@ -475,7 +235,7 @@ static bd_kir *reduction_of(bd_kir_code code, burn_dtype dtype, bool column)
     bd_kir_value result = bd_kir_unary(b, code, kir_load(b, &x, -1));
     bd_kir_begin_phase(b, BD_KIR_ROW);
     kir_store(b, &y, result);
-    return kir_finish(b, &arena);
+    return kir_finish(b, trial_arena());
 }
 
 static const int64_t reduction_shapes[][2] = {{1, 1},   {1, 0}, {3, 7},     {5, 129},  {2, 1000},
@@ -498,7 +258,7 @@ START_TEST(reductions)
                 continue;
             if (code == BD_KIR_REDUCE_PROD && t.ints[1] > 50)
                 continue;
-            check(&t);
+            trial_check(&t);
         }
     }
 }
@@ -515,7 +275,7 @@ START_TEST(long_reductions_are_split)
                 t.ints[0] = t.sizes[1] = shapes[i][0];
                 t.ints[1] = shapes[i][1];
                 t.sizes[0] = t.ints[0] * t.ints[1];
-                check(&t);
+                trial_check(&t);
             }
         }
 }
@@ -550,7 +310,7 @@ static bd_kir *softmax(bool column)
     e = bd_kir_emit(
         b, &(bd_kir_instr){.code = BD_KIR_RESTORE, .dtype = BURN_F32, .index = (uint16_t)slot});
     kir_store(b, &y, bd_kir_binary(b, BD_KIR_MUL, e, scale));
-    return kir_finish(b, &arena);
+    return kir_finish(b, trial_arena());
 }
 
 START_TEST(softmax_like_phases)
@@ -562,7 +322,7 @@ START_TEST(softmax_like_phases)
         t.ints[0] = t.sizes[2] = shapes[i][0];
         t.ints[1] = shapes[i][1];
         t.sizes[0] = t.sizes[1] = t.ints[0] * t.ints[1];
-        check(&t);
+        trial_check(&t);
     }
 }
 END_TEST
@@ -601,7 +361,7 @@ START_TEST(gathers_rows)
                                        .integer = bd_kir_arg(width),
                                        .operands = {position}});
     kir_store(b, &out, value);
-    trial t = {.program = kir_finish(b, &arena), .limit = 11};
+    trial t = {.program = kir_finish(b, trial_arena()), .limit = 11};
     static const int64_t shapes[][2] = {{1, 1}, {5, 40}, {100, 3}, {0, 3}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         t.ints[0] = shapes[i][0];
@@ -610,7 +370,7 @@ START_TEST(gathers_rows)
         t.sizes[0] = 11 * t.ints[1];
         t.sizes[2] = t.ints[0] * t.ints[1];
         t.sizes[1] = each ? t.sizes[2] : t.ints[0];
-        check(&t);
+        trial_check(&t);
     }
 }
 END_TEST
@@ -637,14 +397,14 @@ START_TEST(scatters)
                                    .flags = (uint8_t)(_i % 5),
                                    .integer = across ? bd_kir_const(1) : bd_kir_arg(width),
                                    .operands = {value, position}});
-    trial t = {.program = kir_finish(b, &arena), .limit = 13, .tolerance = 1e-5};
+    trial t = {.program = kir_finish(b, trial_arena()), .limit = 13, .tolerance = 1e-5};
     static const int64_t shapes[][2] = {{1, 1}, {40, 50}, {3, 100}, {5, 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         t.ints[0] = shapes[i][0];
         t.ints[1] = t.sizes[1] = shapes[i][1];
         t.sizes[0] = t.ints[0] * t.ints[1];
         t.sizes[2] = t.ints[0] * 13;
-        check(&t);
+        trial_check(&t);
     }
 }
 END_TEST
@@ -688,7 +448,8 @@ START_TEST(contractions)
         acc = bd_kir_cast(b, acc, dtype);
     acc = bd_kir_binary(b, BD_KIR_ADD, acc, kir_load(b, &bias, -1));
     kir_store(b, &out, acc);
-    trial t = {.program = kir_finish(b, &arena), .tolerance = dtype == BURN_F64 ? 1e-12 : 1e-3};
+    trial t = {.program = kir_finish(b, trial_arena()),
+               .tolerance = dtype == BURN_F64 ? 1e-12 : 1e-3};
     static const int64_t shapes[][4] = {{1, 1, 1, 1},    {1, 64, 10, 784}, {2, 7, 33, 129},
                                         {1, 40, 70, 20}, {3, 2, 2, 0},     {0, 2, 2, 2}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -701,7 +462,7 @@ START_TEST(contractions)
         t.sizes[1] = s[0] * t.ints[5];
         t.sizes[2] = s[2];
         t.sizes[3] = s[0] * t.ints[6];
-        check(&t);
+        trial_check(&t);
     }
 }
 END_TEST
@@ -712,7 +473,7 @@ int main(void)
     TCase *maps = tcase_create("maps"), *rows = tcase_create("rows"), *dots = tcase_create("dots");
     TCase *cases[] = {maps, rows, dots};
     for (int i = 0; i < 3; i++) {
-        tcase_add_checked_fixture(cases[i], setup, teardown);
+        tcase_add_checked_fixture(cases[i], trial_begin, trial_end);
         tcase_set_timeout(cases[i], 240);
         suite_add_tcase(suite, cases[i]);
     }

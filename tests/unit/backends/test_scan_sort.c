@@ -20,7 +20,8 @@ static void open_device(const bd_driver *wanted)
     driver = wanted;
     bd_arena_init(&arena);
     bd_error *err = driver->open(&(bd_device_options){.threads = 2}, &device);
-    if (bd_error_code(err) == BD_CODE_UNSUPPORTED) { /* BURN_CPU_TARGET asks too much of this host */
+    if (bd_error_code(err) == BD_CODE_UNSUPPORTED) {
+        /* BURN_CPU_TARGET asks too much of this host */
         bd_error_free(err);
         err = driver->open(&(bd_device_options){.threads = 2, .target = "generic"}, &device);
     }

@@ -479,7 +479,8 @@ void plan_evaluate(const plan_case *arrival, plan_values *out)
     bd_graph_destroy(graph);
 }
 
-void plan_compare(const char *what, const plan_values *got, const plan_values *expected, double tolerance)
+void plan_compare(const char *what, const plan_values *got, const plan_values *expected,
+                  double tolerance)
 {
     ck_assert_uint_eq(got->count, expected->count);
     for (uint32_t i = 0; i < got->count; i++) {
@@ -490,8 +491,8 @@ void plan_compare(const char *what, const plan_values *got, const plan_values *e
             double a = got->elements[i][k], b = expected->elements[i][k];
             bool alike = (isnan(a) && isnan(b)) || a == b ||
                          fabs(a - b) <= tolerance * fmax(1, fabs(b));
-            ck_assert_msg(alike, "%s: output %u, element %lld: %.9g, not %.9g", what, i, (long long)k,
-                          a, b);
+            ck_assert_msg(alike, "%s: output %u, element %lld: %.9g, not %.9g", what, i,
+                          (long long)k, a, b);
         }
     }
 }

@@ -2,12 +2,13 @@
  * For tests: traces written as text, planned, run on a backend and compared with graph_eval.c.
  *
  *     x = f32 3,4 -2 2         an external with random elements between -2 and 2
- *     y = sum x dims=1         an op; numbers are weak scalars, "-" is absent, "a, b = op …" for several outputs
+ *     y = sum x dims=1         an op; numbers are weak scalars, "-" is absent; "a, b = op …" if it
+ *                              has several outputs
  *     g, h = grad y x w        gradients of y with respect to x and w
  *     die x; out y g           externals whose handles are freed; values that survive
  *
- * Statements are separated by ";". "." is the shape of rank 0. Letters A, B, C … stand for sizes that the
- * case brings; sizes may be written as "A*B" or "A+1". */
+ * Statements are separated by ";". "." is the shape of rank 0. Letters A, B, C … stand for sizes
+ * that the case brings; sizes may be written as "A*B" or "A+1". */
 #pragma once
 
 #include <stdbool.h>
@@ -47,4 +48,5 @@ void plan_values_deinit(plan_values *values);
 /* Values of the outputs as graph_eval.c computes them. */
 void plan_evaluate(const plan_case *arrival, plan_values *out);
 /* Fails with `what` if any element differs by more than tolerance * max(1, |expected|). */
-void plan_compare(const char *what, const plan_values *got, const plan_values *expected, double tolerance);
+void plan_compare(const char *what, const plan_values *got, const plan_values *expected,
+                  double tolerance);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random graphs, seeded: fused plans give what unfused ones give, and what graph_eval.c computes. */
+ * Random graphs, seeded: fused plans give what unfused ones give, and what graph_eval.c
+ * computes. */
 #include <check.h>
 #include <math.h>
 #include <stdarg.h>
@@ -46,8 +47,8 @@ static void say(text_maker *maker, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    maker->length += (size_t)vsnprintf(maker->text + maker->length, TEXT_MAX - maker->length, format,
-                                       arguments);
+    maker->length +=
+        (size_t)vsnprintf(maker->text + maker->length, TEXT_MAX - maker->length, format, arguments);
     va_end(arguments);
     ck_assert(maker->length < TEXT_MAX);
 }
@@ -78,7 +79,8 @@ static int pick(text_maker *maker)
 {
     int chosen = (int)below(maker, (uint32_t)maker->count);
     if (below(maker, 2)) /* recent ones make deeper graphs */
-        chosen = maker->count - 1 - (int)below(maker, maker->count < 5 ? (uint32_t)maker->count : 5);
+        chosen =
+            maker->count - 1 - (int)below(maker, maker->count < 5 ? (uint32_t)maker->count : 5);
     maker->used[chosen] = 1;
     return chosen;
 }
@@ -99,7 +101,7 @@ static int partner(text_maker *maker, shape_text shape)
     int drop = shape.rank ? (int)below(maker, (uint32_t)shape.rank + 1) : 0;
     reduced.rank = shape.rank - drop;
     memmove(reduced.dims, shape.dims + drop, (size_t)reduced.rank);
-    for (int d = 0; d < reduced.rank; d++) {
+    for (int d = 0; d < reduced.rank && d < (int)sizeof reduced.dims; d++) {
         if (below(maker, 4) == 0)
             reduced.dims[d] = '1';
     }
@@ -118,7 +120,8 @@ static bool usable(const text_maker *maker, int value)
 
 static void add_unary(text_maker *maker, int x)
 {
-    static const char *const ops[] = {"tanh", "sigmoid", "abs", "neg", "relu", "sin", "erf", "gelu"};
+    static const char *const ops[] = {"tanh", "sigmoid", "abs", "neg",
+                                      "relu", "sin",     "erf", "gelu"};
     shape_text shape = maker->shapes[x];
     say(maker, "v%d = %s v%d; ", maker->count, ops[below(maker, 8)], x);
     add(maker, shape);
@@ -197,8 +200,8 @@ static void add_softmax(text_maker *maker, int x)
     shape_text shape = maker->shapes[x];
     if (shape.rank == 0)
         return;
-    say(maker, "v%d = %s v%d dim=%u; ", maker->count, below(maker, 2) ? "softmax" : "log_softmax", x,
-        below(maker, (uint32_t)shape.rank));
+    say(maker, "v%d = %s v%d dim=%u; ", maker->count, below(maker, 2) ? "softmax" : "log_softmax",
+        x, below(maker, (uint32_t)shape.rank));
     add(maker, shape);
 }
 
@@ -242,7 +245,8 @@ static void add_gather(text_maker *maker, int x)
         return;
     say(maker, "v%d = i64 ", maker->count);
     say_shape(maker, shape);
-    say(maker, " 0 %c; v%d = gather v%d v%d dim=0; ", shape.dims[0], maker->count + 1, x, maker->count);
+    say(maker, " 0 %c; v%d = gather v%d v%d dim=0; ", shape.dims[0], maker->count + 1, x,
+        maker->count);
     shape_text index = {1, {'?'}};
     add(maker, index);
     add(maker, shape);
@@ -263,8 +267,8 @@ static void add_reshape(text_maker *maker, int x)
     add(maker, flat);
     int from = maker->count - 1;
     if (below(maker, 2)) {
-        say(maker, "; v%d = %s v%d dim=%u", maker->count, below(maker, 2) ? "softmax" : "log_softmax",
-            from, below(maker, (uint32_t)flat.rank));
+        say(maker, "; v%d = %s v%d dim=%u", maker->count,
+            below(maker, 2) ? "softmax" : "log_softmax", from, below(maker, (uint32_t)flat.rank));
         from = add(maker, flat);
     }
     if (below(maker, 2)) {
@@ -366,9 +370,10 @@ static void make_text(text_maker *maker, uint64_t seed)
     int wanted = 5 + (int)below(maker, 30);
     for (int i = 0; i < 200 && maker->count < wanted; i++) {
         static void (*const adders[])(text_maker *, int) = {
-            add_unary,   add_unary,   add_binary,  add_binary,  add_binary, add_binary, add_reduction,
-            add_permute, add_softmax, add_product, add_concat,  add_gather, add_flip,   add_reduction,
-            add_reshape, add_window, add_reshape, add_scatter, add_expand,
+            add_unary,  add_unary,     add_binary,  add_binary,    add_binary,
+            add_binary, add_reduction, add_permute, add_softmax,   add_product,
+            add_concat, add_gather,    add_flip,    add_reduction, add_reshape,
+            add_window, add_reshape,   add_scatter, add_expand,
         };
         int x = pick(maker);
         if (usable(maker, x))
@@ -432,8 +437,10 @@ static void compare_all(const char *what, const plan_case *arrival, const bd_pla
 
 START_TEST(fused_is_unfused)
 {
-    /* The first two have the same structure: the same dims are 1, and no sizes are equal by chance. */
-    static const int64_t sizes[][5] = {{3, 5, 2, 7, 4}, {17, 3, 11, 2, 5}, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}};
+    /* The first two have the same structure: the same dims are 1, and no sizes are equal by
+     * chance. */
+    static const int64_t sizes[][5] = {
+        {3, 5, 2, 7, 4}, {17, 3, 11, 2, 5}, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}};
     const char *only = getenv("PLAN_SEED");
     int seed = only ? atoi(only) : _i;
     if (only && _i > 0)

@@ -34,7 +34,8 @@ START_TEST(products)
     ck_assert(bd_product_divide(ints, times(times(a, b), c), times(c, a), &quotient));
     ck_assert(bd_product_equal(ints, quotient, b));
     ck_assert(!bd_product_divide(ints, times(a, b), c, &quotient));
-    ck_assert(bd_product_divide(ints, times(bd_int_const(ints, 12), a), bd_int_const(ints, 4), &quotient));
+    ck_assert(bd_product_divide(ints, times(bd_int_const(ints, 12), a), bd_int_const(ints, 4),
+                                &quotient));
     ck_assert(bd_product_equal(ints, quotient, times(bd_int_const(ints, 3), a)));
     ck_assert(!bd_product_divide(ints, bd_int_const(ints, 12), bd_int_const(ints, 5), &quotient));
     ck_assert(bd_product_divide(ints, BD_INT_0, a, &quotient) && quotient == BD_INT_0);
@@ -78,7 +79,8 @@ START_TEST(cuts)
     bd_cut_request request = {&index, b, a, extents, NULL};
     uint8_t axis = 9;
     bd_int extent = 0;
-    ck_assert_int_eq(bd_affine_cut(ints, &request, &outer, &inner, &axis, &extent), BD_CUT_SPLIT_AXIS);
+    ck_assert_int_eq(bd_affine_cut(ints, &request, &outer, &inner, &axis, &extent),
+                     BD_CUT_SPLIT_AXIS);
     ck_assert_uint_eq(axis, 0);
     ck_assert(bd_int_equal(ints, extent, b));
     ck_assert(bd_affine_split(ints, &index, 0, b, 1, 0));
@@ -89,11 +91,13 @@ START_TEST(cuts)
     ck_assert(bd_affine_equal(ints, &inner, &axis_0));
     /* With an offset the inner part could pass its end. */
     index.offset = BD_INT_1;
-    ck_assert_int_eq(bd_affine_cut(ints, &request, &outer, &inner, &axis, &extent), BD_CUT_IMPOSSIBLE);
+    ck_assert_int_eq(bd_affine_cut(ints, &request, &outer, &inner, &axis, &extent),
+                     BD_CUT_IMPOSSIBLE);
     /* Dims that do not divide the axis cannot be told apart. */
     index.offset = BD_INT_0;
     request.inner_product = c;
-    ck_assert_int_eq(bd_affine_cut(ints, &request, &outer, &inner, &axis, &extent), BD_CUT_IMPOSSIBLE);
+    ck_assert_int_eq(bd_affine_cut(ints, &request, &outer, &inner, &axis, &extent),
+                     BD_CUT_IMPOSSIBLE);
     /* Where the inner dims have one element there is nothing to tell. */
     request.inner_product = BD_INT_1;
     ck_assert_int_eq(bd_affine_cut(ints, &request, &outer, &inner, &axis, &extent), BD_CUT_DONE);

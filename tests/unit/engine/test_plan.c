@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plans: what they compute, fused and unfused, for several sizes, and how many launches they take. */
+ * Plans: what they compute, fused and unfused, for several sizes, and how many launches they
+ * take. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +26,15 @@ static const text_case cases[] = {
     {"broadcast", "x = f32 A,B; y = f32 B; z = f32 A,1; a = add x y; b = mul a z; out b", 1},
     {"scalars", "x = f32 A; y = mul x 2.5; z = add y 3; out z", 1},
     {"two outputs", "x = f32 A,B; y = exp x; z = add y 1; out y z", 1},
-    {"gelu chain", "a = f32 A,B; b = f32 A,B; c = f32 A,B; d = f32 A,B; e = f32 A,B; "
-                   "p = mul a b; q = add p c; r = gelu q tanh=1; s = mul r d; t = sub s e; out t", 1},
+    {"gelu chain",
+     "a = f32 A,B; b = f32 A,B; c = f32 A,B; d = f32 A,B; e = f32 A,B; "
+     "p = mul a b; q = add p c; r = gelu q tanh=1; s = mul r d; t = sub s e; out t",
+     1},
     {"transpose", "x = f32 A,B; y = permute x dims=1,0; z = add y 1; out z", 1},
     {"permuted view alone", "x = f32 A,B,C; y = permute x dims=2,0,1; out y", 1},
     {"reshape of a result", "x = f32 A,B; y = exp x; z = reshape y shape=B,A; out z", 1},
-    {"reshape and transpose", "x = f32 A,B; y = exp x; z = reshape y shape=B,A; w = permute z dims=1,0; out w", 2},
+    {"reshape and transpose",
+     "x = f32 A,B; y = exp x; z = reshape y shape=B,A; w = permute z dims=1,0; out w", 2},
     {"sum of all", "x = f32 A,B; y = mul x x; z = sum y; out z", 1},
     {"sum of rows", "x = f32 A,B; y = sum x dims=1; out y", 1},
     {"sum of columns", "x = f32 A,B; y = sum x dims=0; out y", 1},
@@ -42,14 +46,21 @@ static const text_case cases[] = {
     {"softmax", "x = f32 A,B; y = softmax x dim=1; out y", 1},
     {"softmax of dim 0", "x = f32 A,B; y = softmax x dim=0; out y", 1},
     {"log_softmax", "x = f32 A,B; y = log_softmax x dim=1; out y", 1},
-    {"layer norm", "x = f32 A,B; r = f32 A,B; w = f32 B; b = f32 B; s = add x r; "
-                   "y = layer_norm s w b 0.00001 shape=B; out y", 1},
+    {"layer norm",
+     "x = f32 A,B; r = f32 A,B; w = f32 B; b = f32 B; s = add x r; "
+     "y = layer_norm s w b 0.00001 shape=B; out y",
+     1},
     {"matmul", "x = f32 A,B; w = f32 B,C; y = matmul x w; out y", 1},
-    {"matmul bias gelu", "x = f32 A,B; w = f32 B,C; b = f32 C; y = matmul x w; z = add y b; g = gelu z; out g", 1},
-    {"matmul of uniform matrices", "v = full 1.5 shape=A,B dtype=float32; t = permute v dims=1,0; "
-                                   "y = matmul t v; z = mul y 0.5; out z", 1},
-    {"softmax in a loss with gradient", "x = f64 A,A; t = i64 A 0 A; v = softmax x dim=1; "
-                                        "l = cross_entropy v t - 0.1 reduction=2; g = grad l x; out g", 3},
+    {"matmul bias gelu",
+     "x = f32 A,B; w = f32 B,C; b = f32 C; y = matmul x w; z = add y b; g = gelu z; out g", 1},
+    {"matmul of uniform matrices",
+     "v = full 1.5 shape=A,B dtype=float32; t = permute v dims=1,0; "
+     "y = matmul t v; z = mul y 0.5; out z",
+     1},
+    {"softmax in a loss with gradient",
+     "x = f64 A,A; t = i64 A 0 A; v = softmax x dim=1; "
+     "l = cross_entropy v t - 0.1 reduction=2; g = grad l x; out g",
+     3},
     {"linear", "x = f32 A,B,C; w = f32 D,C; b = f32 D; y = linear x w b; out y", 1},
     {"batched matmul", "x = f32 A,B,C; w = f32 A,C,D; y = matmul x w; out y", 1},
     {"broadcast matmul", "x = f32 A,B,C; w = f32 C,D; y = matmul x w; out y", 1},
@@ -59,26 +70,36 @@ static const text_case cases[] = {
     {"pad", "x = f32 A,B; y = pad x 1.5 low=0,2 high=0,1; out y", 1},
     {"pad two dims", "x = f32 A,B; y = pad x 1.5 low=1,2 high=3,1; z = exp y; out z", 1},
     {"concat", "x = f32 A,B; y = f32 C,B; z = concat x y dim=0; out z", 2},
-    {"concat used", "x = f32 A,B; y = f32 A,C; e = exp x; z = concat e y dim=1; w = mul z 2.0; out w", 1},
+    {"concat used",
+     "x = f32 A,B; y = f32 A,C; e = exp x; z = concat e y dim=1; w = mul z 2.0; out w", 1},
     {"gather", "x = f32 7,B; i = i64 5,B 0 7; y = gather x i dim=0; out y", 1},
     {"embedding", "w = f32 11,B; i = i64 A,C 0 11; y = embedding w i; out y", 1},
-    {"scatter_add", "x = f32 7,B; i = i64 9,B 0 7; s = f32 9,B; y = scatter_add x i s dim=0; out y", 2},
+    {"scatter_add", "x = f32 7,B; i = i64 9,B 0 7; s = f32 9,B; y = scatter_add x i s dim=0; out y",
+     2},
     {"one_hot", "i = i64 A 0 5; y = one_hot i classes=5; out y", 1},
     {"arange", "y = arange 1.5 0.25 count=A dtype=float32; out y", 1},
     {"eye", "y = eye rows=A columns=B dtype=float32; out y", 1},
     {"cross entropy", "x = f32 A,B; t = i64 A 0 B; l = cross_entropy x t - -; out l", 2},
-    {"cross entropy with gradient", "x = f32 A,B; t = i64 A 0 B; l = cross_entropy x t - -; g = grad l x; out l g", 4},
-    {"mlp", "x = f32 A,B; w1 = f32 C,B; b1 = f32 C; w2 = f32 D,C; b2 = f32 D; t = i64 A 0 D; "
-            "h = linear x w1 b1; r = relu h; o = linear r w2 b2; l = cross_entropy o t - -; "
-            "gw1, gb1, gw2, gb2 = grad l w1 b1 w2 b2; out l gw1 gb1 gw2 gb2", 10},
+    {"cross entropy with gradient",
+     "x = f32 A,B; t = i64 A 0 B; l = cross_entropy x t - -; g = grad l x; out l g", 4},
+    {"mlp",
+     "x = f32 A,B; w1 = f32 C,B; b1 = f32 C; w2 = f32 D,C; b2 = f32 D; t = i64 A 0 D; "
+     "h = linear x w1 b1; r = relu h; o = linear r w2 b2; l = cross_entropy o t - -; "
+     "gw1, gb1, gw2, gb2 = grad l w1 b1 w2 b2; out l gw1 gb1 gw2 gb2",
+     10},
     {"sgd", "p = f32 A,B; g = f32 A,B; q = sgd_step p g 0.1 -; die p; out q", 1},
-    {"adam", "p = f32 A,B; g = f32 A,B; m = f32 A,B; v = f32 A,B 0.1 1; "
-             "q, n, u = adam_step p g m v - 0.01 0.9 0.999 0.00000001 - 3; die p m v; out q n u", 1},
+    {"adam",
+     "p = f32 A,B; g = f32 A,B; m = f32 A,B; v = f32 A,B 0.1 1; "
+     "q, n, u = adam_step p g m v - 0.01 0.9 0.999 0.00000001 - 3; die p m v; out q n u",
+     1},
     {"mlp train step",
-     "x = f32 A,B; t = i64 A 0 4; w1 = f32 C,B; b1 = f32 C; w2 = f32 C,C; b2 = f32 C; w3 = f32 4,C; b3 = f32 4; "
+     "x = f32 A,B; t = i64 A 0 4; w1 = f32 C,B; b1 = f32 C; w2 = f32 C,C; b2 = f32 C; w3 = f32 "
+     "4,C; b3 = f32 4; "
      "mw1 = f32 C,B; mb1 = f32 C; mw2 = f32 C,C; mb2 = f32 C; mw3 = f32 4,C; mb3 = f32 4; "
-     "vw1 = f32 C,B 0.1 1; vb1 = f32 C 0.1 1; vw2 = f32 C,C 0.1 1; vb2 = f32 C 0.1 1; vw3 = f32 4,C 0.1 1; "
-     "vb3 = f32 4 0.1 1; h1 = linear x w1 b1; r1 = relu h1; h2 = linear r1 w2 b2; r2 = relu h2; o = linear r2 w3 b3; "
+     "vw1 = f32 C,B 0.1 1; vb1 = f32 C 0.1 1; vw2 = f32 C,C 0.1 1; vb2 = f32 C 0.1 1; vw3 = f32 "
+     "4,C 0.1 1; "
+     "vb3 = f32 4 0.1 1; h1 = linear x w1 b1; r1 = relu h1; h2 = linear r1 w2 b2; r2 = relu h2; o "
+     "= linear r2 w3 b3; "
      "l = cross_entropy o t - -; gw1, gb1, gw2, gb2, gw3, gb3 = grad l w1 b1 w2 b2 w3 b3; "
      "p1, n1, u1 = adam_step w1 gw1 mw1 vw1 - 0.01 0.9 0.999 0.00000001 - 3; "
      "p2, n2, u2 = adam_step b1 gb1 mb1 vb1 - 0.01 0.9 0.999 0.00000001 - 3; "
@@ -87,42 +108,70 @@ static const text_case cases[] = {
      "p5, n5, u5 = adam_step w3 gw3 mw3 vw3 - 0.01 0.9 0.999 0.00000001 - 3; "
      "p6, n6, u6 = adam_step b3 gb3 mb3 vb3 - 0.01 0.9 0.999 0.00000001 - 3; "
      "die w1 b1 w2 b2 w3 b3 mw1 mb1 mw2 mb2 mw3 mb3 vw1 vb1 vw2 vb2 vw3 vb3; "
-     "out l p1 n1 u1 p2 n2 u2 p3 n3 u3 p4 n4 u4 p5 n5 u5 p6 n6 u6", 16},
-    {"layer norm gradient", "x = f32 A,B; w = f32 B; b = f32 B; y = layer_norm x w b 0.00001 shape=B; z = mul y y; "
-                            "l = sum z; gx, gw, gb = grad l x w b; out l gx gw gb", 4},
+     "out l p1 n1 u1 p2 n2 u2 p3 n3 u3 p4 n4 u4 p5 n5 u5 p6 n6 u6",
+     16},
+    {"layer norm gradient",
+     "x = f32 A,B; w = f32 B; b = f32 B; y = layer_norm x w b 0.00001 shape=B; z = mul y y; "
+     "l = sum z; gx, gw, gb = grad l x w b; out l gx gw gb",
+     4},
     {"transformer block",
-     "x = f32 A,B,C*2; wq = f32 C*2,C*2 -0.4 0.4; wk = f32 C*2,C*2 -0.4 0.4; wv = f32 C*2,C*2 -0.4 0.4; "
+     "x = f32 A,B,C*2; wq = f32 C*2,C*2 -0.4 0.4; wk = f32 C*2,C*2 -0.4 0.4; wv = f32 C*2,C*2 -0.4 "
+     "0.4; "
      "wo = f32 C*2,C*2 -0.4 0.4; "
-     "g1 = f32 C*2; h1 = f32 C*2; w1 = f32 D*4,C*2 -0.4 0.4; b1 = f32 D*4; w2 = f32 C*2,D*4 -0.4 0.4; b2 = f32 C*2; "
-     "n1 = layer_norm x g1 h1 0.00001 shape=C*2; q = linear n1 wq -; k = linear n1 wk -; v = linear n1 wv -; "
+     "g1 = f32 C*2; h1 = f32 C*2; w1 = f32 D*4,C*2 -0.4 0.4; b1 = f32 D*4; w2 = f32 C*2,D*4 -0.4 "
+     "0.4; b2 = f32 C*2; "
+     "n1 = layer_norm x g1 h1 0.00001 shape=C*2; q = linear n1 wq -; k = linear n1 wk -; v = "
+     "linear n1 wv -; "
      "q1 = reshape q shape=A,B,2,C; k1 = reshape k shape=A,B,2,C; v1 = reshape v shape=A,B,2,C; "
      "q2 = permute q1 dims=0,2,1,3; k2 = permute k1 dims=0,2,3,1; v2 = permute v1 dims=0,2,1,3; "
-     "s = matmul q2 k2; t = mul s 0.3; p = softmax t dim=3; o = matmul p v2; o1 = permute o dims=0,2,1,3; "
-     "o2 = reshape o1 shape=A,B,C*2; y = linear o2 wo -; x1 = add x y; n2 = layer_norm x1 g1 h1 0.00001 shape=C*2; "
-     "u = linear n2 w1 b1; a = gelu u; z = linear a w2 b2; x2 = add x1 z; l = mean x2; l2 = mul l 0.1; "
+     "s = matmul q2 k2; t = mul s 0.3; p = softmax t dim=3; o = matmul p v2; o1 = permute o "
+     "dims=0,2,1,3; "
+     "o2 = reshape o1 shape=A,B,C*2; y = linear o2 wo -; x1 = add x y; n2 = layer_norm x1 g1 h1 "
+     "0.00001 shape=C*2; "
+     "u = linear n2 w1 b1; a = gelu u; z = linear a w2 b2; x2 = add x1 z; l = mean x2; l2 = mul l "
+     "0.1; "
      "e = mul x2 x2; m = mean e; f = add m l2; "
-     "dx, dwq, dwk, dwv, dwo, dg1, dh1, dw1, db1, dw2, db2 = grad f x wq wk wv wo g1 h1 w1 b1 w2 b2; "
-     "out x2 f dx dwq dwk dwv dwo dg1 dh1 dw1 db1 dw2 db2", 60},
+     "dx, dwq, dwk, dwv, dwo, dg1, dh1, dw1, db1, dw2, db2 = grad f x wq wk wv wo g1 h1 w1 b1 w2 "
+     "b2; "
+     "out x2 f dx dwq dwk dwv dwo dg1 dh1 dw1 db1 dw2 db2",
+     60},
     {"rms norm", "x = f32 A,B; w = f32 B; y = rms_norm x w 0.00001 shape=B; out y", 1},
     {"logsumexp", "x = f32 A,B; y = logsumexp x dims=1; out y", 1},
     {"std", "x = f32 A,B; y = std x 1 dims=1; out y", 1},
-    {"clipped gradients", "a = f32 A,B; b = f32 C; c = f32 B,C; n = global_norm a b c; k = clip_coefficient n 1.0; "
-                          "x = mul a k; y = mul b k; z = mul c k; out n x y z", 5},
-    {"masked softmax", "s = f32 A,B,C; m = bool B,C -1 1; t = where m s -100.0; p = softmax t dim=2; out p", 1},
+    {"clipped gradients",
+     "a = f32 A,B; b = f32 C; c = f32 B,C; n = global_norm a b c; k = clip_coefficient n 1.0; "
+     "x = mul a k; y = mul b k; z = mul c k; out n x y z",
+     5},
+    {"masked softmax",
+     "s = f32 A,B,C; m = bool B,C -1 1; t = where m s -100.0; p = softmax t dim=2; out p", 1},
     {"sum and max", "x = f32 A,B; y = sum x dims=1; z = max x dims=1; w = add y z; out w", 1},
-    {"product of sums", "x = f32 A,B; y = f32 A,B; p = sum x dims=1; q = sum y dims=1; r = mul p q; out r", 2},
-    {"normalised columns", "x = f32 A,B; m = mean x dims=0 keepdim=1; d = sub x m; e = mul d d; "
-                           "v = mean e dims=0 keepdim=1; s = rsqrt v; y = mul d s; out y", 1},
-    {"swiglu", "x = f32 A,B; w = f32 C,B; v = f32 C,B; o = f32 B,C; g = linear x w -; u = linear x v -; s = silu g; "
-               "h = mul s u; y = linear h o -; out y", 3},
-    {"gather then product", "w = f32 9,B; i = i64 A 0 9; v = f32 C,B; e = embedding w i; y = linear e v -; out y", 2},
-    {"embedding gradient", "w = f32 9,B; i = i64 A,C 0 9; e = embedding w i; f = mul e e; l = sum f; g = grad l w; out l g", 4},
-    {"slice assignment", "x = f32 9,B; v = f32 3,B; y = slice_set x v starts=1,0 stops=7,B steps=2,1; die x; out y", 2},
-    {"whole dot epilogue", "x = f32 A,B; w = f32 B,C; r = f32 A,C; y = matmul x w; z = add y r; "
-                           "e = relu z; out z e", 1},
+    {"product of sums",
+     "x = f32 A,B; y = f32 A,B; p = sum x dims=1; q = sum y dims=1; r = mul p q; out r", 2},
+    {"normalised columns",
+     "x = f32 A,B; m = mean x dims=0 keepdim=1; d = sub x m; e = mul d d; "
+     "v = mean e dims=0 keepdim=1; s = rsqrt v; y = mul d s; out y",
+     1},
+    {"swiglu",
+     "x = f32 A,B; w = f32 C,B; v = f32 C,B; o = f32 B,C; g = linear x w -; u = linear x v -; s = "
+     "silu g; "
+     "h = mul s u; y = linear h o -; out y",
+     3},
+    {"gather then product",
+     "w = f32 9,B; i = i64 A 0 9; v = f32 C,B; e = embedding w i; y = linear e v -; out y", 2},
+    {"embedding gradient",
+     "w = f32 9,B; i = i64 A,C 0 9; e = embedding w i; f = mul e e; l = sum f; g = grad l w; out l "
+     "g",
+     4},
+    {"slice assignment",
+     "x = f32 9,B; v = f32 3,B; y = slice_set x v starts=1,0 stops=7,B steps=2,1; die x; out y", 2},
+    {"whole dot epilogue",
+     "x = f32 A,B; w = f32 B,C; r = f32 A,C; y = matmul x w; z = add y r; "
+     "e = relu z; out z e",
+     1},
 };
 
-static const int64_t sizes[][4] = {{3, 5, 7, 4}, {1, 1, 1, 1}, {17, 33, 19, 23}, {2, 64, 3, 5}, {0, 3, 2, 5}};
+static const int64_t sizes[][4] = {
+    {3, 5, 7, 4}, {1, 1, 1, 1}, {17, 33, 19, 23}, {2, 64, 3, 5}, {0, 3, 2, 5}};
 
 static void run_case(const text_case *chosen, const int64_t *dims, bool fusion)
 {
@@ -186,8 +235,10 @@ START_TEST(too_many_axes)
     ck_assert_uint_eq(bd_error_op_index(err), trace.records[1].op_index);
     bd_error_free(err);
     plan_case_deinit(&arrival);
-    text_case many = {"14 dims", "x = f32 2,3,2,3,2,3,2,3,2,3,2,2,2,2; y = f32 2,3,2,3,2,3,2,3,2,3,2,2,2,2; "
-                                 "z = add x y; s = sum z dims=13; out z s", 2};
+    text_case many = {"14 dims",
+                      "x = f32 2,3,2,3,2,3,2,3,2,3,2,2,2,2; y = f32 2,3,2,3,2,3,2,3,2,3,2,2,2,2; "
+                      "z = add x y; s = sum z dims=13; out z s",
+                      2};
     run_case(&many, sizes[0], true);
     run_case(&many, sizes[0], false);
 }

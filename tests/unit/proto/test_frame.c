@@ -43,7 +43,8 @@ static void feed(bd_frame_parser *parser, const uint8_t *bytes, size_t size, fra
     for (;;) {
         size_t taken = 0;
         bd_frame_event event = BD_FRAME_MORE;
-        bd_error *error = bd_frame_parser_feed(parser, bytes + offset, size - offset, &taken, &event);
+        bd_error *error =
+            bd_frame_parser_feed(parser, bytes + offset, size - offset, &taken, &event);
         seen->wrong += error != NULL;
         bd_error_free(error);
         offset += taken;
@@ -139,7 +140,8 @@ START_TEST(dropped_payload)
     bd_frame_parser_init(&parser, 4096, 1024);
     int done = 0;
     while (event != BD_FRAME_MORE) {
-        ck_assert_ptr_null(bd_frame_parser_feed(&parser, bytes + offset, size - offset, &taken, &event));
+        ck_assert_ptr_null(
+            bd_frame_parser_feed(&parser, bytes + offset, size - offset, &taken, &event));
         offset += taken;
         ck_assert_uint_eq(bd_frame_parser_room(&parser, &place), 0);
         done += event == BD_FRAME_DONE;
@@ -174,12 +176,17 @@ START_TEST(lies_are_refused)
         uint8_t value;
         const char *part;
     } cases[] = {
-        {2, 1, "above the limit of 4096"},  /* message of 65,541 bytes */
-        {3, 0xFF, "above the limit"},       /* 4 GiB */
-        {6, 4, "flags 0x4"},                {7, 0x80, "flags 0x8000"}, {8, 1, "stream 1"},
-        {12, 1, "reserved"},                {15, 1, "reserved"},       {18, 0x10, "above the limit of 1024"},
+        {2, 1, "above the limit of 4096"}, /* message of 65,541 bytes */
+        {3, 0xFF, "above the limit"},      /* 4 GiB */
+        {6, 4, "flags 0x4"},
+        {7, 0x80, "flags 0x8000"},
+        {8, 1, "stream 1"},
+        {12, 1, "reserved"},
+        {15, 1, "reserved"},
+        {18, 0x10, "above the limit of 1024"},
         {23, 0xFF, "above the limit"}, /* 2^63 and more */
-        {24, 1, "checksums"},               {31, 1, "checksums"},
+        {24, 1, "checksums"},
+        {31, 1, "checksums"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t bytes[512];
@@ -197,7 +204,10 @@ END_TEST
 
 START_TEST(header_round_trip)
 {
-    bd_frame frame = {.type = 0xABCD, .flags = 3, .message_bytes = 0x01020304, .payload_bytes = 0x1122334455667788};
+    bd_frame frame = {.type = 0xABCD,
+                      .flags = 3,
+                      .message_bytes = 0x01020304,
+                      .payload_bytes = 0x1122334455667788};
     uint8_t bytes[BURN_FRAME_HEADER_BYTES];
     bd_frame_encode(&frame, bytes);
     ck_assert_int_eq(bytes[0], 4);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * burn_op_infer against PyTorch: infer_cases.txt, recorded by make_infer_cases.py; then texts of errors. */
+ * burn_op_infer against PyTorch: infer_cases.txt, recorded by make_infer_cases.py; then texts of
+ * errors. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +172,8 @@ END_TEST
 static const struct {
     const char *op, *inputs, *attrs, *words;
 } wrong[] = {
-    {"matmul", "float32[3,4] float32[5,6]", "", "matmul: inner sizes differ: 4 and 5, from [3, 4] and [5, 6]"},
+    {"matmul", "float32[3,4] float32[5,6]", "",
+     "matmul: inner sizes differ: 4 and 5, from [3, 4] and [5, 6]"},
     {"linear", "float32[4,5] float32[3,6] -", "", "5 features, weight [3, 6] takes 6"},
     {"add", "float32[3] float32[4]", "", "[3] and [4] do not broadcast"},
     {"sum", "float32[2,3]", "dims=[5]", "dim 5 is out of range -2..1"},
@@ -188,7 +190,8 @@ static const struct {
     {"full", "1", "shape=[1099511627776,1099511627776] dtype=2", "2^48"},
     {"full", "1", "shape=[2] dtype=14", "no dtype number 14"},
     {"full", "float32[2]", "shape=[2] dtype=2", "value must be a scalar"},
-    {"gather", "float32[3,4] float32[3,1]", "dim=1", "index must be a tensor of integers, not float32"},
+    {"gather", "float32[3,4] float32[3,1]", "dim=1",
+     "index must be a tensor of integers, not float32"},
     {"softmax", "int64[3]", "dim=0", "takes floats, not int64"},
     {"sub", "bool[3] bool[3]", "", "not defined for bool"},
     {"where", "float32[3] 1 2", "", "condition must be bool, not float32"},
@@ -216,7 +219,8 @@ START_TEST(error_texts)
     line.record.output_count = burn_op_output_count(&line.record);
     bd_error *error = burn_op_infer(&line.record, line.pointers, outputs);
     ck_assert_msg(error != NULL, "%s %s passed", wrong[_i].op, wrong[_i].inputs);
-    ck_assert_msg(strstr(bd_error_text(error), wrong[_i].words) != NULL, "%s", bd_error_text(error));
+    ck_assert_msg(strstr(bd_error_text(error), wrong[_i].words) != NULL, "%s",
+                  bd_error_text(error));
     ck_assert_msg(strncmp(bd_error_text(error), wrong[_i].op, strlen(wrong[_i].op)) == 0, "%s",
                   bd_error_text(error));
     bd_error_free(error);

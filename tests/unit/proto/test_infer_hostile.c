@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * burn_op_infer with whatever a client may send: random operands, shapes and attributes, extremes among them.
- * It must refuse or give shapes within the limits; sanitizers watch the rest. */
+ * burn_op_infer with whatever a client may send: random operands, shapes and attributes, extremes
+ * among them. It must refuse or give shapes within the limits; sanitizers watch the rest. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,10 @@ static uint64_t next(void)
 
 static int64_t random_number(void)
 {
-    static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, -1, 0, 1, 2, (int64_t)1 << 48,
-                                       ((int64_t)1 << 48) + 1, -17, 16, 17, UINT32_MAX};
+    static const int64_t extremes[] = {
+        INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX,        -1,
+        0,         1,         2,         (int64_t)1 << 48, ((int64_t)1 << 48) + 1,
+        -17,       16,        17,        UINT32_MAX};
     uint64_t kind = next() % 8;
     if (kind == 0)
         return extremes[next() % (sizeof extremes / sizeof *extremes)];
@@ -34,7 +36,8 @@ static burn_tensor_type random_type(void)
     burn_tensor_type type = {.dtype = (burn_dtype)(1 + next() % 13)};
     type.shape.rank = (int32_t)(next() % 16 == 0 ? BURN_RANK_MAX : next() % 5);
     for (int axis = 0; axis < type.shape.rank; axis++)
-        type.shape.dims[axis] = next() % 32 == 0 && type.shape.rank < 3 ? (int64_t)1 << 20 : (int64_t)(next() % 5);
+        type.shape.dims[axis] =
+            next() % 32 == 0 && type.shape.rank < 3 ? (int64_t)1 << 20 : (int64_t)(next() % 5);
     return type;
 }
 
@@ -56,7 +59,8 @@ static void fill(hostile *one, const burn_op_info *info)
     burn_tensor_type shared = random_type();
     for (uint32_t i = 0; i < one->record.input_count; i++) {
         uint64_t kind = next() % 12;
-        one->operands[i].kind = kind < 8 ? BURN_OPERAND_TENSOR : (burn_operand_kind)(kind - 8 + (kind > 8));
+        one->operands[i].kind =
+            kind < 8 ? BURN_OPERAND_TENSOR : (burn_operand_kind)(kind - 8 + (kind > 8));
         if (one->operands[i].kind != BURN_OPERAND_TENSOR)
             continue;
         one->types[i] = next() % 2 ? shared : random_type();
@@ -94,7 +98,8 @@ START_TEST(refused_or_within_limits)
         bd_error *error = burn_op_infer(&one.record, one.pointers, outputs);
         if (error) {
             bd_code code = bd_error_code(error);
-            ck_assert_msg(code == BD_CODE_INVALID || code == BD_CODE_LIMIT, "%s", bd_error_text(error));
+            ck_assert_msg(code == BD_CODE_INVALID || code == BD_CODE_LIMIT, "%s",
+                          bd_error_text(error));
             bd_error_free(error);
             continue;
         }

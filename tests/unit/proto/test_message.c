@@ -11,7 +11,8 @@
 /* Fills every field with values that grow with seed. */
 static void fill_uint(uint64_t *value, uint64_t seed)
 {
-    static const uint64_t values[] = {1, 127, 128, 255, 256, 65535, 65536, 4294967296u, BURN_ID_MAX};
+    static const uint64_t values[] = {1,     127,   128,         255,        256,
+                                      65535, 65536, 4294967296u, BURN_ID_MAX};
     *value = values[seed % 9];
 }
 
@@ -168,7 +169,8 @@ START_TEST(round_trip)
             if (facts->aligned && payload)
                 ck_assert_uint_eq(size % BURN_ALIGNMENT_BYTES, 0);
             check_oracle(bytes + BURN_FRAME_HEADER_BYTES, frame.message_bytes);
-            bd_error *error = bd_message_decode(&frame, bytes + BURN_FRAME_HEADER_BYTES, sender_of(type), &back);
+            bd_error *error =
+                bd_message_decode(&frame, bytes + BURN_FRAME_HEADER_BYTES, sender_of(type), &back);
             ck_assert_msg(!error, "%s: %s", facts->name, bd_error_text(error));
             check_same(&message, &back);
         }
@@ -212,8 +214,8 @@ START_TEST(damaged_bytes_are_an_error_or_a_message)
 }
 END_TEST
 
-static void expect_refused(bd_frame frame, const char *bytes, size_t size, bd_message_direction from,
-                           const char *part)
+static void expect_refused(bd_frame frame, const char *bytes, size_t size,
+                           bd_message_direction from, const char *part)
 {
     bd_message out;
     frame.message_bytes = (uint32_t)size;
@@ -227,16 +229,19 @@ START_TEST(refusals_name_message_and_field)
 {
     bd_frame get = {.type = BD_MESSAGE_GET}, put = {.type = BD_MESSAGE_PUT_BEGIN};
     expect_refused(get, "\x92\x01\x00", 3, BD_MESSAGE_FROM_CLIENT, "GET: id");
-    expect_refused(get, "\x92\x01\xcf\x00\x20\x00\x00\x00\x00\x00\x00", 11, BD_MESSAGE_FROM_CLIENT, "GET: id");
+    expect_refused(get, "\x92\x01\xcf\x00\x20\x00\x00\x00\x00\x00\x00", 11, BD_MESSAGE_FROM_CLIENT,
+                   "GET: id");
     expect_refused(get, "\x91\x01", 2, BD_MESSAGE_FROM_CLIENT, "GET");
     expect_refused(get, "\x92\x01\x01\xc0", 4, BD_MESSAGE_FROM_CLIENT, "GET");
-    expect_refused(get, "\x92\x01\x01", 3, BD_MESSAGE_FROM_DAEMON, "GET does not come from this side");
+    expect_refused(get, "\x92\x01\x01", 3, BD_MESSAGE_FROM_DAEMON,
+                   "GET does not come from this side");
     expect_refused((bd_frame){.type = 999}, "\x90", 1, BD_MESSAGE_FROM_CLIENT, "type 999");
     expect_refused((bd_frame){.type = BD_MESSAGE_GET, .payload_bytes = 1}, "\x92\x01\x01", 3,
                    BD_MESSAGE_FROM_CLIENT, "GET: a payload of 1 bytes");
     expect_refused((bd_frame){.type = BD_MESSAGE_PUT_DATA, .payload_bytes = 1}, "\x92\x01\x01", 3,
                    BD_MESSAGE_FROM_CLIENT, "not aligned");
-    expect_refused(put, "\x93\x01\x0e\x90", 4, BD_MESSAGE_FROM_CLIENT, "PUT_BEGIN: dtype: there is no dtype 14");
+    expect_refused(put, "\x93\x01\x0e\x90", 4, BD_MESSAGE_FROM_CLIENT,
+                   "PUT_BEGIN: dtype: there is no dtype 14");
     expect_refused(put, "\x93\x01\x02\xdc\x00\x11", 6, BD_MESSAGE_FROM_CLIENT, "PUT_BEGIN: shape");
     expect_refused(put, "\x93\x01\x02\x91\xff", 5, BD_MESSAGE_FROM_CLIENT, "PUT_BEGIN: shape");
 }
@@ -255,7 +260,8 @@ START_TEST(long_texts_are_cut_between_characters)
         bd_message_encode(&message, 0, bytes, sizeof bytes);
         bd_frame frame;
         ck_assert_ptr_null(bd_frame_decode(bytes, &frame));
-        bd_error *error = bd_message_decode(&frame, bytes + BURN_FRAME_HEADER_BYTES, BD_MESSAGE_FROM_DAEMON, &back);
+        bd_error *error = bd_message_decode(&frame, bytes + BURN_FRAME_HEADER_BYTES,
+                                            BD_MESSAGE_FROM_DAEMON, &back);
         ck_assert_msg(!error, "%s", bd_error_text(error));
         size_t wanted = start + 4 <= 511 || start >= 511 ? 511 : start;
         ck_assert_uint_eq(back.goaway.text.size_bytes, wanted);

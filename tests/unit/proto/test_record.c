@@ -21,17 +21,21 @@ static void tear_down(void)
 }
 
 /* A record of the op with every kind of input and attribute that it may have. */
-static void fill(const burn_op_info *info, uint32_t repeated, burn_op_record *record, burn_operand *operands,
-                 const int64_t *list)
+static void fill(const burn_op_info *info, uint32_t repeated, burn_op_record *record,
+                 burn_operand *operands, const int64_t *list)
 {
-    *record = (burn_op_record){.info = info, .flags = BURN_RECORD_TRACK, .inputs = operands, .first_output = FIRST_OUTPUT};
+    *record = (burn_op_record){
+        .info = info, .flags = BURN_RECORD_TRACK, .inputs = operands, .first_output = FIRST_OUTPUT};
     uint32_t variadic = info->flags & BURN_OP_VARIADIC ? 1u : 0u;
     record->input_count = info->input_count - variadic + repeated * variadic;
     for (uint32_t i = 0; i < record->input_count; i++) {
         static const burn_operand kinds[] = {
-            {.kind = BURN_OPERAND_TENSOR, .id = FIRST_OUTPUT - 1}, {.kind = BURN_OPERAND_TENSOR, .id = 1},
-            {.kind = BURN_OPERAND_INT, .i = -70000},               {.kind = BURN_OPERAND_FLOAT, .f = 2.5},
-            {.kind = BURN_OPERAND_BOOL, .i = 1},                   {.kind = BURN_OPERAND_ABSENT},
+            {.kind = BURN_OPERAND_TENSOR, .id = FIRST_OUTPUT - 1},
+            {.kind = BURN_OPERAND_TENSOR, .id = 1},
+            {.kind = BURN_OPERAND_INT, .i = -70000},
+            {.kind = BURN_OPERAND_FLOAT, .f = 2.5},
+            {.kind = BURN_OPERAND_BOOL, .i = 1},
+            {.kind = BURN_OPERAND_ABSENT},
         };
         operands[i] = kinds[(i + info->number) % 6];
     }
@@ -121,7 +125,8 @@ START_TEST(every_op_round_trips)
 }
 END_TEST
 
-/* Whatever a byte is changed to, the decoder gives a record that encodes to the same bytes, or an error. */
+/* Whatever a byte is changed to, the decoder gives a record that encodes to the same bytes, or
+ * an error. */
 START_TEST(changed_bytes)
 {
     static const int64_t list[3] = {0, -5, 1 << 20};
@@ -150,8 +155,12 @@ END_TEST
 
 START_TEST(known_bytes)
 {
-    const burn_operand operands[] = {{.kind = BURN_OPERAND_TENSOR, .id = 998}, {.kind = BURN_OPERAND_TENSOR, .id = 999}};
-    burn_op_record record = {.info = burn_op_find("add"), .input_count = 2, .inputs = operands, .output_count = 1,
+    const burn_operand operands[] = {{.kind = BURN_OPERAND_TENSOR, .id = 998},
+                                     {.kind = BURN_OPERAND_TENSOR, .id = 999}};
+    burn_op_record record = {.info = burn_op_find("add"),
+                             .input_count = 2,
+                             .inputs = operands,
+                             .output_count = 1,
                              .first_output = FIRST_OUTPUT};
     uint8_t bytes[64];
     static const uint8_t want[] = {0x93, 20, 2, 1};

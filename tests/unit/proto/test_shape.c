@@ -48,7 +48,8 @@ START_TEST(texts)
     ck_assert_ptr_nonnull(strstr(text, "…]"));
     ck_assert_int_eq(burn_dtype_parse("bfloat16"), BURN_BF16);
     ck_assert_int_eq(burn_dtype_parse("float"), BURN_DTYPE_NONE);
-    ck_assert(!burn_dtype_valid(0) && !burn_dtype_valid(14) && !burn_dtype_valid(-1) && burn_dtype_valid(13));
+    ck_assert(!burn_dtype_valid(0) && !burn_dtype_valid(14) && !burn_dtype_valid(-1) &&
+              burn_dtype_valid(13));
     ck_assert_int_eq(burn_dtype_promote(BURN_U16, BURN_I16), BURN_I32);
     ck_assert_int_eq(burn_dtype_promote(BURN_U64, BURN_I8), BURN_F64);
     ck_assert_int_eq(burn_dtype_promote(BURN_U32, BURN_U64), BURN_U64);
@@ -76,11 +77,13 @@ static const struct {
 START_TEST(regrouping)
 {
     burn_reshape_group found[2 * BURN_RANK_MAX];
-    int count = burn_reshape_groups(&groups[_i].in, &groups[_i].out, found), inputs = 0, outputs = 0;
+    int count = burn_reshape_groups(&groups[_i].in, &groups[_i].out, found), inputs = 0,
+        outputs = 0;
     char text[128] = "";
     for (int i = 0; i < count; i++) {
         size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%d%d", i ? " " : "", found[i].input_count, found[i].output_count);
+        snprintf(text + used, sizeof text - used, "%s%d%d", i ? " " : "", found[i].input_count,
+                 found[i].output_count);
         inputs += found[i].input_count;
         outputs += found[i].output_count;
     }
@@ -100,7 +103,8 @@ START_TEST(dims)
     ck_assert_ptr_null(burn_normalize_dims(&(burn_attr){.count = 0}, 2, true, list, &count));
     ck_assert_int_eq(count, 2);
     const int64_t twice[] = {1, -1};
-    bd_error *error = burn_normalize_dims(&(burn_attr){.values = twice, .count = 2}, 2, true, list, &count);
+    bd_error *error =
+        burn_normalize_dims(&(burn_attr){.values = twice, .count = 2}, 2, true, list, &count);
     ck_assert_int_eq(bd_error_code(error), BD_CODE_INVALID);
     bd_error_free(error);
     ck_assert_int_eq(burn_slice_count(0, 5, 2), 3);

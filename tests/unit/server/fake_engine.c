@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An engine for tests of the server alone: it keeps uploads and gives them back, knows no ops, and
  * answers on a thread of its own as the real one does. Programs and op batches are taken up and
- * dropped; a batch whose payload begins with 0xFF fails with INVALID. FAKE_SLOW_MS delays a SYNC. */
+ * dropped; a batch whose payload begins with 0xFF fails with INVALID. FAKE_SLOW_MS delays a
+ * SYNC. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,9 +10,9 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "engine/mailbox.h"
 #include "proto/base/alloc.h"
 #include "proto/base/map.h"
-#include "proto/base/queue.h"
 
 struct bd_buffer {
     atomic_int count;
@@ -34,10 +35,32 @@ typedef struct fake_session {
 struct bd_engine {
     bd_engine_options options;
     pthread_t thread;
-    bd_queue *down, *up;
+    bd_mailbox *down, *up;
     bd_map sessions;
     atomic_llong device_bytes, tensor_count, session_count, op_count;
 };
+
+/* A request or a reply on its way. */
+typedef struct parcel {
+    bd_letter letter;
+    void *content;
+} parcel;
+
+static void send_parcel(bd_mailbox *box, void *content)
+{
+    parcel *made = bd_alloc_zeroed(sizeof *made);
+    made->content = content;
+    bd_mailbox_push(box, &made->letter);
+}
+
+/* What lay in the parcel; NULL for none. */
+static void *unwrap(bd_letter *own_letter)
+{
+    parcel *got = (parcel *)own_letter;
+    void *content = got ? got->content : NULL;
+    bd_free(got);
+    return content;
+}
 
 static void reply(bd_engine *engine, bd_reply_kind kind, const bd_request *request, bd_error *error,
                   const fake_tensor *tensor)
@@ -52,8 +75,7 @@ static void reply(bd_engine *engine, bd_reply_kind kind, const bd_request *reque
         made->type = tensor->type;
         made->buffer = bd_buffer_retain(tensor->buffer);
     }
-    if (!bd_queue_push(engine->up, made))
-        bd_reply_destroy(made);
+    send_parcel(engine->up, made);
     engine->options.wake(engine->options.wake_user);
 }
 
@@ -163,7 +185,7 @@ static void handle(bd_engine *engine, bd_request *request)
 static void *run(void *user)
 {
     bd_engine *engine = user;
-    for (bd_request *request; (request = bd_queue_pop(engine->down, -1));) {
+    for (bd_request *request; (request = unwrap(bd_mailbox_wait(engine->down)));) {
         handle(engine, request);
         bd_request_destroy(request);
     }
@@ -174,8 +196,8 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
 {
     bd_engine *engine = bd_alloc_zeroed(sizeof *engine);
     engine->options = *options;
-    engine->down = bd_queue_create(1 << 16);
-    engine->up = bd_queue_create(1 << 16);
+    engine->down = bd_mailbox_create();
+    engine->up = bd_mailbox_create();
     if (pthread_create(&engine->thread, NULL, run, engine) != 0)
         BD_FAIL(INTERNAL, "no thread");
     *out = engine;
@@ -184,22 +206,23 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
 
 void bd_engine_close(bd_engine *engine)
 {
-    bd_queue_close(engine->down);
+    bd_mailbox_close(engine->down);
     pthread_join(engine->thread, NULL);
     size_t cursor = 0;
     uint64_t number;
     void *value;
     while (cursor = 0, bd_map_next(&engine->sessions, &cursor, &number, &value))
         drop_session(engine, number);
-    for (bd_reply *left; (left = bd_queue_try_pop(engine->up));)
+    for (bd_reply *left; (left = bd_engine_next_reply(engine));)
         bd_reply_destroy(left);
     bd_map_deinit(&engine->sessions);
-    bd_queue_destroy(engine->down);
-    bd_queue_destroy(engine->up);
+    bd_mailbox_destroy(engine->down);
+    bd_mailbox_destroy(engine->up);
     bd_free(engine);
 }
 
-bd_error *bd_engine_upload_buffer(bd_engine *engine, uint64_t session, size_t size_bytes, bd_buffer **out)
+bd_error *bd_engine_upload_buffer(bd_engine *engine, uint64_t session, size_t size_bytes,
+                                  bd_buffer **out)
 {
     (void)session;
     if (engine->options.session_bytes_max && size_bytes > engine->options.session_bytes_max)
@@ -262,13 +285,12 @@ void bd_request_destroy(bd_request *request)
 
 void bd_engine_post(bd_engine *engine, bd_request *own_request)
 {
-    if (!bd_queue_push(engine->down, own_request))
-        bd_request_destroy(own_request);
+    send_parcel(engine->down, own_request);
 }
 
 bd_reply *bd_engine_next_reply(bd_engine *engine)
 {
-    return bd_queue_try_pop(engine->up);
+    return unwrap(bd_mailbox_take(engine->up));
 }
 
 void bd_reply_destroy(bd_reply *made)

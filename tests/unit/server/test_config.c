@@ -62,10 +62,11 @@ START_TEST(units_and_limits)
                           : strcmp(cases[i].key, "drain_timeout") == 0 ? config.drain_timeout
                                                                        : config.threads;
         if (cases[i].wanted < 0)
-            ck_assert_msg(bd_error_code(error) == BD_CODE_INVALID, "%s = %s", cases[i].key, cases[i].text);
+            ck_assert_msg(bd_error_code(error) == BD_CODE_INVALID, "%s = %s", cases[i].key,
+                          cases[i].text);
         else
-            ck_assert_msg(!error && value == cases[i].wanted, "%s = %s: %s", cases[i].key, cases[i].text,
-                          bd_error_text(error));
+            ck_assert_msg(!error && value == cases[i].wanted, "%s = %s: %s", cases[i].key,
+                          cases[i].text, bd_error_text(error));
         bd_error_free(error);
         bd_config_deinit(&config);
     }
@@ -81,9 +82,12 @@ START_TEST(unknown_keys_get_a_suggestion)
     expect(bd_config_set(&config, "cache-dir", "1", BD_CONFIG_FROM_FILE), BD_CODE_NOT_FOUND,
            "did you mean \"cache_dir\"?");
     expect(bd_config_set(&config, "x", "1", BD_CONFIG_FROM_FILE), BD_CODE_NOT_FOUND, "--help");
-    expect(bd_config_set(&config, "compile", "neve", BD_CONFIG_FROM_FILE), BD_CODE_INVALID, "auto|never");
-    expect(bd_config_set(&config, "compile", "", BD_CONFIG_FROM_FILE), BD_CODE_INVALID, "auto|never");
-    expect(bd_config_set(&config, "compile", "auto|never", BD_CONFIG_FROM_FILE), BD_CODE_INVALID, "one of");
+    expect(bd_config_set(&config, "compile", "neve", BD_CONFIG_FROM_FILE), BD_CODE_INVALID,
+           "auto|never");
+    expect(bd_config_set(&config, "compile", "", BD_CONFIG_FROM_FILE), BD_CODE_INVALID,
+           "auto|never");
+    expect(bd_config_set(&config, "compile", "auto|never", BD_CONFIG_FROM_FILE), BD_CODE_INVALID,
+           "one of");
     bd_config_deinit(&config);
 }
 END_TEST
@@ -98,13 +102,15 @@ START_TEST(stronger_sources_win)
     ck_assert_ptr_null(bd_config_set(&config, "listen", "unix:///a", BD_CONFIG_FROM_FILE));
     ck_assert_ptr_null(bd_config_set(&config, "listen", "unix:///b", BD_CONFIG_FROM_FILE));
     ck_assert_uint_eq(config.listen.count, 2);
-    char *environment[] = {"HOME=/", "BURND_LISTEN= unix:///c  unix:///d ", "BURND_FUSION=off", NULL};
+    char *environment[] = {"HOME=/", "BURND_LISTEN= unix:///c  unix:///d ", "BURND_FUSION=off",
+                           NULL};
     ck_assert_ptr_null(bd_config_read_environment(&config, environment));
     ck_assert_uint_eq(config.listen.count, 2);
     ck_assert_str_eq(config.listen.items[1], "unix:///d");
     ck_assert_str_eq(config.fusion, "off");
     char *wrong[] = {"BURND_LISTENN=x", NULL};
-    expect(bd_config_read_environment(&config, wrong), BD_CODE_NOT_FOUND, "BURND_LISTENN: there is no key");
+    expect(bd_config_read_environment(&config, wrong), BD_CODE_NOT_FOUND,
+           "BURND_LISTENN: there is no key");
     bd_config_deinit(&config);
 }
 END_TEST
@@ -128,7 +134,8 @@ START_TEST(files)
     ck_assert_int_eq(config.threads, 4);
     ck_assert_uint_eq(config.listen.count, 2);
     write_file(path, "threads = 2\n\nthread = 3\n");
-    expect(bd_config_read_file(&config, path), BD_CODE_NOT_FOUND, "burnd.conf:3: there is no key \"thread\"");
+    expect(bd_config_read_file(&config, path), BD_CODE_NOT_FOUND,
+           "burnd.conf:3: there is no key \"thread\"");
     write_file(path, "threads\n");
     expect(bd_config_read_file(&config, path), BD_CODE_INVALID, "burnd.conf:1:");
     write_file(path, "[server]\nthreads = 1\n");
@@ -152,7 +159,8 @@ START_TEST(what_is_printed_reads_back)
     ck_assert_ptr_null(bd_config_set(&config, "memory", "1536MiB", BD_CONFIG_FROM_FLAG));
     ck_assert_ptr_null(bd_config_set(&config, "idle_timeout", "1500ms", BD_CONFIG_FROM_FLAG));
     ck_assert_ptr_null(bd_config_set(&config, "listen", "unix:///x", BD_CONFIG_FROM_FLAG));
-    ck_assert_ptr_null(bd_config_set(&config, "listen", "tcp://127.0.0.1:1?insecure", BD_CONFIG_FROM_FLAG));
+    ck_assert_ptr_null(
+        bd_config_set(&config, "listen", "tcp://127.0.0.1:1?insecure", BD_CONFIG_FROM_FLAG));
     FILE *file = fdopen(fd, "w");
     bd_config_print(&config, file);
     fclose(file);

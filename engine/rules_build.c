@@ -6,7 +6,6 @@
 #include "proto/base/assert.h"
 
 static int64_t *new_values(bd_graph *graph, uint32_t count);
-static bd_attr_value whole_list(bd_graph *graph, const int64_t *values, uint32_t count);
 
 bd_node bd_rule_number(bd_graph *graph, double value)
 {
@@ -120,7 +119,7 @@ bd_attr_value bd_rule_last(bd_graph *graph, bd_node node, bd_attr_value shape)
     int64_t values[BURN_RANK_MAX], rank = bd_rule_rank(graph, node);
     for (uint32_t i = 0; i < shape.count; i++)
         values[i] = rank - shape.count + i;
-    return whole_list(graph, values, shape.count);
+    return bd_rule_list(graph, values, shape.count);
 }
 
 bd_attr_value bd_rule_but_channel(bd_graph *graph, bd_node node)
@@ -130,7 +129,7 @@ bd_attr_value bd_rule_but_channel(bd_graph *graph, bd_node node)
     for (int64_t dim = 0; dim < rank; dim++)
         if (dim != 1)
             values[count++] = dim;
-    return whole_list(graph, values, count);
+    return bd_rule_list(graph, values, count);
 }
 
 bd_attr_value bd_rule_dims_from(bd_graph *graph, bd_node node, int64_t first)
@@ -139,7 +138,7 @@ bd_attr_value bd_rule_dims_from(bd_graph *graph, bd_node node, int64_t first)
     uint32_t count = 0;
     for (int64_t dim = first; dim < rank; dim++)
         values[count++] = dim;
-    return whole_list(graph, values, count);
+    return bd_rule_list(graph, values, count);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -280,7 +279,7 @@ static int64_t *new_values(bd_graph *graph, uint32_t count)
     return BD_ARENA_ARRAY(bd_graph_arena(graph), int64_t, count + 1);
 }
 
-static bd_attr_value whole_list(bd_graph *graph, const int64_t *values, uint32_t count)
+bd_attr_value bd_rule_list(bd_graph *graph, const int64_t *values, uint32_t count)
 {
     int64_t *copy = new_values(graph, count);
     memcpy(copy, values, count * sizeof *copy);

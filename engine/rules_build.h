@@ -26,6 +26,8 @@ bd_int bd_rule_count(bd_graph *graph, bd_node node, bd_attr_value dims);
 
 /* Lists: dims of a node from `first` up to `end`; two lists as one; sums; ones; the inverse of a
  * permutation; the numbers of the last dims of a node, as many as `shape` has. */
+/* As many of these values, copied into the arena. */
+bd_attr_value bd_rule_list(bd_graph *graph, const int64_t *values, uint32_t count);
 bd_attr_value bd_rule_dims(bd_graph *graph, bd_node node, int64_t first, int64_t end);
 bd_attr_value bd_rule_join(bd_graph *graph, bd_attr_value a, bd_attr_value b);
 bd_attr_value bd_rule_sizes_add(bd_graph *graph, bd_attr_value a, bd_attr_value b);

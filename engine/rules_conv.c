@@ -41,14 +41,6 @@ static bd_int of(bd_attr_value list, uint32_t i)
     return (bd_int)list.values[i];
 }
 
-static bd_attr_value list_of(bd_graph *graph, const int64_t *values, uint32_t count)
-{
-    int64_t *copy = BD_ARENA_ARRAY(bd_graph_arena(graph), int64_t, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        copy[i] = values[i];
-    return (bd_attr_value){.values = copy, .count = count};
-}
-
 static bd_int less_one(bd_ints *ints, bd_int size)
 {
     return bd_int_sub(ints, size, BD_INT_1);
@@ -74,7 +66,8 @@ static bd_node pad_last(bd_graph *graph, bd_node x, bd_node value, bd_attr_value
         lows[d] = d < first ? (int64_t)BD_INT_0 : low.values[d - first];
         highs[d] = d < first ? (int64_t)BD_INT_0 : high.values[d - first];
     }
-    const bd_attr_value attrs[] = {list_of(graph, lows, rank), list_of(graph, highs, rank)};
+    const bd_attr_value attrs[] = {bd_rule_list(graph, lows, rank),
+                                   bd_rule_list(graph, highs, rank)};
     return bd_build(graph, BURN_OP_PAD, (bd_node[]){x, value}, 2, attrs);
 }
 
@@ -84,7 +77,7 @@ static void window_attrs(bd_graph *graph, int64_t first, bd_attr_value counts, b
     int64_t dims[BURN_RANK_MAX];
     for (uint32_t i = 0; i < counts.count; i++)
         dims[i] = first + i;
-    out[0] = list_of(graph, dims, counts.count);
+    out[0] = bd_rule_list(graph, dims, counts.count);
     out[1] = counts;
     out[2] = sizes;
     out[3] = strides;
@@ -102,7 +95,7 @@ static bd_node window(bd_graph *graph, bd_node x, bd_attr_value counts, bd_attr_
 
 static bd_node permute(bd_graph *graph, bd_node x, const int64_t *order, uint32_t rank)
 {
-    const bd_attr_value dims = list_of(graph, order, rank);
+    const bd_attr_value dims = bd_rule_list(graph, order, rank);
     return bd_build(graph, BURN_OP_PERMUTE, &x, 1, &dims);
 }
 
@@ -111,7 +104,7 @@ static bd_node join_dims(bd_graph *graph, bd_node x, int64_t begin, int64_t end)
 {
     int64_t size[] = {bd_rule_product(graph, x, begin, end)}, rank = bd_rule_rank(graph, x);
     bd_attr_value shape =
-        bd_rule_join(graph, bd_rule_dims(graph, x, 0, begin), list_of(graph, size, 1));
+        bd_rule_join(graph, bd_rule_dims(graph, x, 0, begin), bd_rule_list(graph, size, 1));
     return bd_rule_reshape(graph, x,
                            bd_rule_join(graph, shape, bd_rule_dims(graph, x, end, rank)));
 }
@@ -126,7 +119,7 @@ static bd_node repeat(bd_graph *graph, bd_node x, bd_int batch)
 {
     int64_t first[] = {batch};
     return bd_rule_expand_to(graph, x,
-                             bd_rule_join(graph, list_of(graph, first, 1),
+                             bd_rule_join(graph, bd_rule_list(graph, first, 1),
                                           bd_rule_dims(graph, x, 0, bd_rule_rank(graph, x))));
 }
 
@@ -169,7 +162,7 @@ static bd_node to_places(const conv_call *c, bd_node product, bd_int channels, b
 {
     int64_t first[] = {bd_rule_size(c->graph, product, 0), channels};
     return bd_rule_reshape(c->graph, product,
-                           bd_rule_join(c->graph, list_of(c->graph, first, 2), places));
+                           bd_rule_join(c->graph, bd_rule_list(c->graph, first, 2), places));
 }
 
 /* ---- rules ---- */
@@ -185,7 +178,7 @@ bd_attr_value bd_rule_conv_high(bd_graph *graph, bd_attr_value extents, bd_attr_
         reach = bd_int_add(ints, reach, spread(ints, of(kernel, i), of(dilations, i)));
         values[i] = bd_int_sub(ints, bd_int_sub(ints, reach, of(low, i)), of(extents, i));
     }
-    return list_of(graph, values, low.count);
+    return bd_rule_list(graph, values, low.count);
 }
 
 uint32_t bd_decompose_conv(const bd_rule_call *call, bd_node *out)
@@ -199,7 +192,7 @@ uint32_t bd_decompose_conv(const bd_rule_call *call, bd_node *out)
     int64_t values[BURN_RANK_MAX];
     for (uint32_t i = 0; i < c.spatial; i++)
         values[i] = dims[2 + i];
-    bd_attr_value counts = list_of(graph, values, c.spatial);
+    bd_attr_value counts = bd_rule_list(graph, values, c.spatial);
     bd_attr_value kernel = bd_rule_dims(graph, w, 2, 2 + c.spatial);
     bd_int outputs = bd_rule_size(graph, w, 0);
     bd_node b = windows_by_channel(&c, windows_of(&c, x, counts, kernel));
@@ -231,13 +224,13 @@ static bd_node spread_out(const conv_call *c, bd_node y)
     }
     if (!apart)
         return y;
-    const bd_attr_value full[] = {list_of(graph, dims, (uint32_t)rank),
+    const bd_attr_value full[] = {bd_rule_list(graph, dims, (uint32_t)rank),
                                   {.value = bd_graph_at(graph, y)->dtype}};
     bd_node nothing = bd_rule_whole(graph, 0);
     bd_node base = bd_build(graph, BURN_OP_FULL, &nothing, 1, full);
-    const bd_attr_value places[] = {list_of(graph, starts, (uint32_t)rank),
-                                    list_of(graph, dims, (uint32_t)rank),
-                                    list_of(graph, steps, (uint32_t)rank)};
+    const bd_attr_value places[] = {bd_rule_list(graph, starts, (uint32_t)rank),
+                                    bd_rule_list(graph, dims, (uint32_t)rank),
+                                    bd_rule_list(graph, steps, (uint32_t)rank)};
     return bd_build(graph, BURN_OP_SLICE_SET, (bd_node[]){base, y}, 2, places);
 }
 
@@ -260,11 +253,11 @@ uint32_t bd_decompose_conv_input(const bd_rule_call *call, bd_node *out)
         ones[i] = BD_INT_1;
         flipped[i] = 2 + i;
     }
-    bd_node padded = pad_last(graph, apart, zero(graph, y), list_of(graph, lows, c.spatial),
-                              list_of(graph, highs, c.spatial));
+    bd_node padded = pad_last(graph, apart, zero(graph, y), bd_rule_list(graph, lows, c.spatial),
+                              bd_rule_list(graph, highs, c.spatial));
     bd_node b = windows_by_channel(&c, window(graph, padded, extents, kernel,
-                                              list_of(graph, ones, c.spatial), c.dilations));
-    const bd_attr_value turn = list_of(graph, flipped, c.spatial);
+                                              bd_rule_list(graph, ones, c.spatial), c.dilations));
+    const bd_attr_value turn = bd_rule_list(graph, flipped, c.spatial);
     bd_node a = bd_build(graph, BURN_OP_FLIP, &w, 1, &turn);
     bool grouped = has_groups(&c);
     a = bd_rule_split_dim(graph, a, 0, c.groups); /* [groups, O / groups, C / groups, k..] */
@@ -311,7 +304,7 @@ uint32_t bd_decompose_conv_weight(const bd_rule_call *call, bd_node *out)
     for (uint32_t i = 0; i < s; i++)
         shape[1 + i] = kernel.values[i];
     shape[1 + s] = within;
-    product = bd_rule_reshape(graph, product, list_of(graph, shape, 2 + s));
+    product = bd_rule_reshape(graph, product, bd_rule_list(graph, shape, 2 + s));
     order[0] = 0;
     order[1] = 1 + s;
     for (uint32_t i = 0; i < s; i++)

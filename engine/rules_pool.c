@@ -15,14 +15,6 @@ typedef struct pool_call {
     bool tiled;
 } pool_call;
 
-static bd_attr_value list_of(bd_graph *graph, const int64_t *values, uint32_t count)
-{
-    int64_t *copy = BD_ARENA_ARRAY(bd_graph_arena(graph), int64_t, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        copy[i] = values[i];
-    return (bd_attr_value){.values = copy, .count = count};
-}
-
 static pool_call pool_of(const bd_rule_call *call, burn_op op)
 {
     const burn_op_info *info = burn_op_lookup(op);
@@ -43,15 +35,15 @@ static pool_call pool_of(const bd_rule_call *call, burn_op op)
     p.spatial = p.sizes.count;
     for (uint32_t i = 0; i < p.spatial; i++)
         counts[i] = dims[p.rank - p.spatial + i];
-    p.counts = list_of(call->graph, counts, p.spatial);
+    p.counts = bd_rule_list(call->graph, counts, p.spatial);
     return p;
 }
 
 static bd_node pad_by(const pool_call *p, bd_node x, bd_node value, const int64_t *lows,
                       const int64_t *highs)
 {
-    const bd_attr_value attrs[] = {list_of(p->graph, lows, p->rank),
-                                   list_of(p->graph, highs, p->rank)};
+    const bd_attr_value attrs[] = {bd_rule_list(p->graph, lows, p->rank),
+                                   bd_rule_list(p->graph, highs, p->rank)};
     return bd_build(p->graph, BURN_OP_PAD, (bd_node[]){x, value}, 2, attrs);
 }
 
@@ -74,7 +66,7 @@ static void window_attrs(const pool_call *p, bd_attr_value *out)
     int64_t dims[BURN_RANK_MAX];
     for (uint32_t i = 0; i < p->spatial; i++)
         dims[i] = p->rank - p->spatial + i;
-    out[0] = list_of(p->graph, dims, p->spatial);
+    out[0] = bd_rule_list(p->graph, dims, p->spatial);
     out[1] = p->counts;
     out[2] = p->sizes;
     out[3] = p->strides;
@@ -167,7 +159,7 @@ static bd_node place_tiles(const pool_call *p, bd_node windowed, bd_node x)
         order[first + 2 * i] = first + i;
         order[first + 2 * i + 1] = p->rank + i;
     }
-    const bd_attr_value dims = list_of(graph, order, p->rank + p->spatial);
+    const bd_attr_value dims = bd_rule_list(graph, order, p->rank + p->spatial);
     bd_node tiles = bd_build(graph, BURN_OP_PERMUTE, &windowed, 1, &dims);
     for (uint32_t d = 0; d < p->rank; d++) {
         bd_int size = bd_rule_size(graph, x, d), covered = size;
@@ -178,7 +170,7 @@ static bd_node place_tiles(const pool_call *p, bd_node windowed, bd_node x)
         lows[d] = BD_INT_0;
         highs[d] = bd_int_sub(p->ints, size, covered);
     }
-    tiles = bd_rule_reshape(graph, tiles, list_of(graph, shape, p->rank));
+    tiles = bd_rule_reshape(graph, tiles, bd_rule_list(graph, shape, p->rank));
     burn_dtype dtype = (burn_dtype)bd_graph_at(graph, tiles)->dtype;
     return pad_by(p, tiles, bd_build_constant(graph, dtype, 0.0), lows, highs);
 }
@@ -199,7 +191,7 @@ static bd_node collect(const pool_call *p, bd_node windowed, bd_node x)
     for (uint32_t d = 0; d < p->rank; d++)
         starts[d] = d < p->rank - p->spatial ? (int64_t)BD_INT_0
                                              : p->low.values[d - (p->rank - p->spatial)];
-    bd_attr_value from = list_of(graph, starts, p->rank);
+    bd_attr_value from = bd_rule_list(graph, starts, p->rank);
     ends = bd_rule_sizes_add(graph, from, bd_rule_dims(graph, x, 0, p->rank));
     const bd_attr_value cut[] = {from, ends, bd_rule_ones_like(graph, from)};
     return bd_build(graph, BURN_OP_SLICE, &sums, 1, cut);

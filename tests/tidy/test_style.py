@@ -111,7 +111,7 @@ def test_no_function_is_without_a_caller():
     for name, text in hand_written(PRODUCT):
         for found in FUNCTION.finditer(code_of(text)) if name.endswith(".c") else ():
             function = found[2]
-            if found[1].startswith("static") or not function.startswith("bd_"):
+            if found[1].startswith("static") or not re.fullmatch(r"bd_[a-z0-9_]+", function):  # bd_SORT_F32: a macro names it
                 continue
             called = any(place != name and (not place.endswith(".h") or count > 1) or place == name and count > 1
                          for place, count in uses[function])

@@ -50,6 +50,11 @@ bd_int bd_rule_size(bd_graph *graph, bd_node node, int64_t dim)
     return bd_graph_dim(graph, node, (uint32_t)bd_dim_number(dim, rank));
 }
 
+int64_t bd_rule_single(bd_graph *graph, bd_node node, int64_t dim)
+{
+    return bd_int_find(bd_graph_ints(graph), bd_rule_size(graph, node, dim)) == BD_INT_1;
+}
+
 bd_int bd_rule_product(bd_graph *graph, bd_node node, int64_t first, int64_t end)
 {
     int64_t rank = bd_rule_rank(graph, node);

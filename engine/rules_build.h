@@ -19,6 +19,8 @@ int64_t bd_rule_wide(bd_graph *graph, int64_t dtype);
 int64_t bd_rule_rank(bd_graph *graph, bd_node node);
 /* Negative dims count from the end. */
 bd_int bd_rule_size(bd_graph *graph, bd_node node, int64_t dim);
+/* Whether the dim has one element, as far as the structure tells. */
+int64_t bd_rule_single(bd_graph *graph, bd_node node, int64_t dim);
 /* Product of dims from `first` up to `end`; both may be negative. */
 bd_int bd_rule_product(bd_graph *graph, bd_node node, int64_t first, int64_t end);
 /* Elements that a reduction over the dims takes together. */

@@ -3495,7 +3495,7 @@ static void gradient_cumsum(const bd_rule_call *call, bd_node *out)
     out[0] = BD_NODE_NONE;
     if (call->wanted[0]) {
         bd_node n9;
-        if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
             n9 = call->gradient;
         } else {
             const int64_t l1_values[] = {call->attrs[0].value};
@@ -3518,7 +3518,7 @@ static uint32_t decompose_cumsum(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node n3;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         n3 = call->inputs[0];
     } else {
         const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
@@ -3535,7 +3535,7 @@ static void gradient_cumprod(const bd_rule_call *call, bd_node *out)
     out[0] = BD_NODE_NONE;
     if (call->wanted[0]) {
         bd_node n3;
-        if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
             n3 = call->gradient;
         } else {
             const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
@@ -3550,7 +3550,7 @@ static uint32_t decompose_cumprod(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node n3;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         n3 = call->inputs[0];
     } else {
         const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
@@ -3615,7 +3615,7 @@ static uint32_t decompose_cummax(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node n7;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
         bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
         n7 = n2;
@@ -3627,7 +3627,7 @@ static uint32_t decompose_cummax(const bd_rule_call *call, bd_node *out)
         n7 = n6;
     }
     bd_node n10;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         n10 = call->inputs[0];
     } else {
         const bd_attr_value a8[] = {{.value = call->attrs[0].value}};
@@ -3643,7 +3643,7 @@ static uint32_t decompose_cummin(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node n7;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
         bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
         n7 = n2;
@@ -3655,7 +3655,7 @@ static uint32_t decompose_cummin(const bd_rule_call *call, bd_node *out)
         n7 = n6;
     }
     bd_node n10;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         n10 = call->inputs[0];
     } else {
         const bd_attr_value a8[] = {{.value = call->attrs[0].value}};
@@ -3710,7 +3710,7 @@ static void gradient_logcumsumexp(const bd_rule_call *call, bd_node *out)
         bd_node n20 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n12, n18, n19}, 3, NULL);
         bd_node n21 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n20, call->self}, 2, NULL);
         bd_node n43;
-        if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+        if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
             n43 = call->gradient;
         } else {
             const int64_t l22_values[] = {call->attrs[0].value};
@@ -3748,7 +3748,7 @@ static uint32_t decompose_logcumsumexp(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node n3;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         n3 = call->inputs[0];
     } else {
         const bd_attr_value a1[] = {{.value = call->attrs[0].value}};
@@ -3763,7 +3763,7 @@ static uint32_t decompose_sort(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node n5;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
         bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
         n5 = n2;
@@ -3773,7 +3773,7 @@ static uint32_t decompose_sort(const bd_rule_call *call, bd_node *out)
         n5 = n4;
     }
     bd_node n8;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         n8 = call->inputs[0];
     } else {
         const bd_attr_value a6[] = {{.value = call->attrs[0].value}};
@@ -3789,7 +3789,7 @@ static uint32_t decompose_argsort(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
     bd_node n5;
-    if (bd_rule_rank(graph, call->inputs[0]) == 0) {
+    if (bd_rule_single(graph, call->inputs[0], call->attrs[0].value)) {
         bd_node n1 = bd_rule_zeros(graph, call->inputs[0]);
         bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(5));
         n5 = n2;

@@ -30,7 +30,7 @@ HELPERS = {
     "unsqueeze": (("node", "int"), "node"), "along": (("node", "node", "int"), "node"),
     "last": (("node", "sizes"), "ints"), "inverse": (("ints",), "ints"), "swap_last": (("node",), "node"),
     "sizes_add": (("sizes", "sizes"), "sizes"), "ones_like": (("sizes",), "sizes"),
-    "reduced": (("node", "int"), "node"), "is_float": (("dtype",), "int"),
+    "reduced": (("node", "int"), "node"), "is_float": (("dtype",), "int"), "single": (("node", "int"), "int"),
     "wide": (("dtype",), "dtype"),
     "but_channel": (("node",), "ints"), "dims_from": (("node", "int"), "ints"),
     "split_channels": (("node", "size"), "node"),

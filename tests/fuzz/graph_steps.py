@@ -499,9 +499,11 @@ def attention(p):
         return
     batch, rows, width = p.shape(x)
     keys = p.random.choice(LETTERS)
-    k, v = p.input((batch, keys, width)), p.input((batch, keys, p.random.choice(LETTERS)))
+    wide = p.random.choice(LETTERS)
+    k, v = p.input((batch, keys, width)), p.input((batch, keys, wide))
     causal = p.random.random() < 0.5
-    p.emit(f"F.scaled_dot_product_attention({x}, {k}, {v}, is_causal={causal}, scale=0.3)", (batch, rows, p.shape(v)[-1]),
+    v = f"({v} * (1 + T.arange({keys}, dtype=x0.dtype)[:, None] / 89))"  # means of equal values are nearly equal
+    p.emit(f"F.scaled_dot_product_attention({x}, {k}, {v}, is_causal={causal}, scale=0.3)", (batch, rows, wide),
            op="attend causal" if causal else "attend")
 
 
@@ -537,7 +539,8 @@ def pooling(p):
     x = p.some(rank=3)
     if not x or 1 in p.shape(x):
         return
-    text, op = p.random.choice(((f"F.max_pool1d({x}, 3, 1, 1)", "max_pool"), (f"F.avg_pool1d({x}, 3, 1, 1)", "avg_pool")))
+    length = p.shape(x)[2]
+    text, op = p.random.choice(((f"F.max_pool1d({x}, 3, 1, 1)", "max_pool"), (f"F.avg_pool1d({x} * (1 + T.arange({length}, dtype=x0.dtype) / 89), 3, 1, 1)", "avg_pool")))
     p.emit(text, p.shape(x), op=op)
 
 

@@ -159,3 +159,15 @@ def test_gradients_of_factorisations_to_the_second_order(name):
     assert abs((up - down) / (2 * step) - (first * one).sum()) < 1e-5 * (1 + abs(first).max() * 4)
     up, down = (slope(base + sign * step * one)[0] for sign in (1, -1))
     assert abs((((up - down) / (2 * step)) * two).sum() - (second * one).sum()) < 1e-4 * (1 + abs(second).max() * 4)
+
+
+@pytest.mark.parametrize("shape,dim", [((5, 1), 1), ((1, 5), 0), ((1,), 0), ((3, 1, 4), -2)])
+def test_along_one_element(shape, dim):
+    """Where the structure says that there is but one element, nothing is scanned or sorted."""
+    a = np.random.default_rng(5).uniform(0.5, 2, shape)
+    x = burn.tensor(a, requires_grad=True)
+    y = x.exp().cumsum(dim) / 3 + (x * 2).cumprod(dim) + x.sin().logcumsumexp(dim) + (x * x).sort(dim)[0] + x.cummax(dim)[0]
+    np.testing.assert_allclose(y.detach().numpy(), np.exp(a) / 3 + 2 * a + np.sin(a) + a * a + a, rtol=1e-12)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(a) / 3 + 2 + np.cos(a) + 2 * a + 1, rtol=1e-12)
+    assert (x.argsort(dim).numpy() == 0).all() and (x.sort(dim, descending=True)[1].numpy() == 0).all()

@@ -159,7 +159,7 @@ row("conv_relu_pool", "F.max_pool2d(F.relu(F.conv2d(x, w, b)), 2)",
 row("conv_input", "F.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1)",
     {"x": ((2, 4, 5, 4), ""), "w": ((4, 3, 3, 3), ""), "b": ((3,), "")}, shapes=((1,),))
 row("conv_weight", "F.conv1d(x, w, stride=2, padding=2)", {"x": ((5, 3, 41), ""), "w": ((4, 3, 5), "")}, shapes=((1,),))
-row("window", "(x.unfold(1, 3, 2), x.unfold(-1, 7, 1).sum(-1))", shapes=((5, 9), (3, 33), (2, 5, 17)))
+row("window", "(x.unfold(1, 3, 2), x.unfold(-1, 4, 1).sum(-1))", shapes=((5, 9), (3, 33), (2, 5, 17)))
 row("window_add", "F.fold(x, (6, 5), (3, 2), stride=(1, 2), padding=(1, 0))", {"x": ((2, 12, 12), "")}, shapes=((1,),))
 row("max_pool", "F.max_pool2d(x, (3, 2), stride=2, padding=1)", {"x": ((2, 3, 9, 8), "")}, shapes=((1,),))
 row("max_pool_index", "F.max_pool2d(x, 3, stride=2, dilation=2, ceil_mode=True, return_indices=True)[1]",

@@ -225,10 +225,25 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     return reshape(self.sum(dims), size) if dims else self
 
 
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return tuple(self.shape) == tuple(other.shape)
+
+
+def element_size(self: Tensor) -> int:
+    """Bytes of an element."""
+    return self.dtype.itemsize
+
+
+def row_stack(tensors: Any) -> Tensor:
+    """The same as vstack."""
+    return FUNCTIONS["vstack"](tensors)
+
+
 Tensor.sum_to_size = sum_to_size
-Tensor.is_same_size = lambda self, other: tuple(self.shape) == tuple(other.shape)
-Tensor.element_size = lambda self: self.dtype.itemsize
-FUNCTIONS["row_stack"] = lambda tensors: FUNCTIONS["vstack"](tensors)
+Tensor.is_same_size = is_same_size
+Tensor.element_size = element_size
+FUNCTIONS["row_stack"] = row_stack
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

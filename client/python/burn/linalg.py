@@ -366,6 +366,12 @@ def matrix_rank(A: Tensor, *, tol: float | None = None) -> Tensor:
     return _ops.sum(values > bound, (-1,))
 
 
+def logdet(A: Tensor) -> Tensor:
+    """The logarithm of the determinant; NaN where that is negative."""
+    pair = slogdet(A)
+    return _ops.where(pair.sign < 0, math.nan, pair.logabsdet)
+
+
 def _attach() -> None:
     for function in (det, slogdet, matrix_power, cholesky, qr):
         method(function, inplace=False)
@@ -373,12 +379,7 @@ def _attach() -> None:
         method(function, inplace=False)
     method(inv, "inverse", inplace=False)
     method(pinv, "pinverse", inplace=False)
-    FUNCTIONS["logdet"] = Tensor.logdet = lambda A: _log_of(slogdet(A))
-
-
-def _log_of(pair: Any) -> Tensor:
-    """NaN where the determinant is negative."""
-    return _ops.where(pair.sign < 0, math.nan, pair.logabsdet)
+    method(logdet, inplace=False)
 
 
 _attach()

@@ -48,6 +48,14 @@ def gelu_tanh(x):
     return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
 
 
+def attention(q, k, v):
+    """Causal attention by its definition."""
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    scores[..., ~np.tri(q.shape[-2], k.shape[-2], dtype=bool)] = -np.inf
+    power = np.exp(scores - scores.max(-1, keepdims=True))
+    return power / power.sum(-1, keepdims=True) @ v
+
+
 class Workload:
     """inputs: NumPy arrays; body(tensors) -> result; judge(arrays) -> the right result in float64."""
 
@@ -181,6 +189,11 @@ def workloads():
                        [normal(batch, channels, places, places), normal(channels, channels, 3, 3) / 24, normal(channels),
                         np.abs(normal(channels)) + 0.5, normal(channels), normal(channels)], conv_bn_relu, judge,
                        "TFLOP/s", lambda s: 2 * batch * channels * channels * 9 * places * places / s / 1e12)
+    if wanted("attention_causal"):
+        heads, length, width = 8, 512, 64
+        yield Workload("attention_causal", [normal(1, heads, length, width) for _ in range(3)],
+                       lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), attention, "TFLOP/s",
+                       lambda s: 2 * heads * length * length * width / s / 1e12)
     if wanted("dispatch_1000_adds"):
         def adds(x):
             y = x

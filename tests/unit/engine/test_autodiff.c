@@ -472,6 +472,7 @@ int main(void)
 {
     Suite *suite = suite_create("autodiff");
     TCase *every = tcase_create("every op");
+    tcase_set_timeout(every, 60); /* second order under a sanitizer */
     tcase_add_loop_test(every, gradients_equal_differences, 0, sizeof cases / sizeof *cases);
     tcase_add_test(every, every_op_is_covered);
     suite_add_tcase(suite, every);

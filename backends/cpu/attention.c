@@ -95,13 +95,13 @@ static void evaluate(const bd_call *call, bd_pass_function function, int64_t bat
                      const rectangle *over)
 {
     bd_call own = *call;
-    own.params[BD_ATTENTION_BATCH] = batch;
-    own.params[BD_ATTENTION_ROW] = over->row;
-    own.params[BD_ATTENTION_ROWS] = over->rows;
-    own.params[BD_ATTENTION_COLUMN] = over->column;
-    own.params[BD_ATTENTION_COLUMNS] = over->columns;
-    own.params[BD_ATTENTION_MEMORY] = (int64_t)(intptr_t)over->memory;
-    own.params[BD_ATTENTION_STEP] = over->step;
+    own.params[BD_GEMM_BATCH] = batch;
+    own.params[BD_GEMM_ROW] = over->row;
+    own.params[BD_GEMM_ROWS] = over->rows;
+    own.params[BD_GEMM_COLUMN] = over->column;
+    own.params[BD_GEMM_COLUMNS] = over->columns;
+    own.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)over->memory;
+    own.params[BD_GEMM_STEP] = over->step;
     function(&own, 0, 1);
 }
 

@@ -16,21 +16,12 @@
 bd_error *bd_attention_element(const bd_kir *program, burn_dtype *out) BD_MUST_USE;
 
 /* Functions of the object, all bd_pass_function over a block of rows by columns; element (r, c)
- * stands at memory + r * step + c (params as in BD_ATTENTION_*):
+ * stands at memory + r * step + c (params as in gemm_parts.h):
  *   "qa"  elements of A: queries by K           "kb"  of B: keys by K
  *   "sc"  scores in the place of the products   "vc"  elements of C: keys by E
  *   "ep"  the epilogue on sums: queries by E
- *   "k"   the softmax of rows begin .. end, in place: buffers[0], ints BD_ATTENTION_ROWS ... */
+ *   "k"   the softmax of rows begin .. end, in place: buffers[0], ints BD_SOFTMAX_* */
 bd_error *bd_attention_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
-enum {
-    BD_ATTENTION_BATCH,
-    BD_ATTENTION_ROW,
-    BD_ATTENTION_ROWS,
-    BD_ATTENTION_COLUMN,
-    BD_ATTENTION_COLUMNS,
-    BD_ATTENTION_MEMORY,
-    BD_ATTENTION_STEP,
-};
 /* Integer arguments of "k". */
 enum { BD_SOFTMAX_ROWS, BD_SOFTMAX_COLUMNS, BD_SOFTMAX_STEP, BD_SOFTMAX_INTS };
 

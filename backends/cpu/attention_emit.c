@@ -2,114 +2,8 @@
 #include <math.h>
 
 #include "backends/cpu/attention.h"
-#include "backends/cpu/emit_parts.h"
 #include "backends/cpu/gemm_parts.h"
 #include "backends/cpu/loop.h"
-
-/* A function over a block: rows outside, vectors of columns inside. */
-typedef struct block {
-    bd_emit *emit;
-    const bd_kir_phase *phase;
-    int row_axis, column_axis; /* -1: missing in the program */
-    burn_dtype element;        /* of the block in memory */
-    bool reads, writes;        /* ACC from the block, what is yielded to it */
-    LLVMTypeRef scalar;
-    LLVMValueRef column_first, column_count;
-} block;
-
-/* The batch point's number, taken apart into positions. */
-static void set_batch(bd_emit *emit)
-{
-    const bd_kir *program = emit->program;
-    LLVMValueRef rest = bd_emit_param(emit, BD_ATTENTION_BATCH);
-    for (int axis = program->axis_count - 1; axis >= 0; axis--) {
-        emit->positions[axis] = bd_emit_i64(emit, 0);
-        if (program->axes[axis].role != BD_KIR_BATCH)
-            continue;
-        LLVMValueRef extent = bd_emit_int(emit, program->axes[axis].extent);
-        emit->positions[axis] = LLVMBuildURem(emit->builder, rest, extent, "");
-        rest = LLVMBuildUDiv(emit->builder, rest, extent, "");
-    }
-}
-
-/* Columns from `first` on, `lanes` at a time. Returns where it stopped. */
-static LLVMValueRef columns(block *w, LLVMValueRef row, LLVMValueRef first, bool masked)
-{
-    bd_emit *emit = w->emit;
-    LLVMBuilderRef b = emit->builder;
-    LLVMValueRef stop = w->column_count;
-    if (!masked && emit->lanes > 1)
-        stop = LLVMBuildAnd(b, stop, bd_emit_i64(emit, -(int64_t)emit->lanes), "");
-    bd_emit_frame frame;
-    LLVMValueRef index = bd_emit_for(emit, &frame, first, stop, bd_emit_i64(emit, emit->lanes));
-    if (w->column_axis >= 0)
-        emit->positions[w->column_axis] = LLVMBuildAdd(b, w->column_first, index, "");
-    if (masked)
-        bd_emit_set_tail(emit, LLVMBuildSub(b, w->column_count, index, ""));
-    LLVMValueRef place = LLVMBuildGEP2(b, w->scalar, row, &index, 1, "");
-    if (w->reads)
-        emit->acc = bd_part_load_lanes(emit, place, w->element, emit->mask);
-    bd_emit_phase(emit, w->phase);
-    if (w->writes) {
-        bool splat = !emit->yielded_varies && emit->lanes > 1;
-        LLVMValueRef value = splat ? bd_emit_splat(emit, emit->yielded) : emit->yielded;
-        bd_part_store_lanes(emit, place, value, w->element, emit->mask);
-    }
-    bd_emit_clear_tail(emit);
-    bd_emit_for_end(emit, &frame);
-    return stop;
-}
-
-static void row_of_columns(block *w, LLVMValueRef row)
-{
-    bd_emit *emit = w->emit;
-    unsigned lanes = emit->lanes;
-    LLVMValueRef rest = columns(w, row, bd_emit_i64(emit, 0), false);
-    if (lanes == 1)
-        return;
-    if (emit->module->target->masked) {
-        columns(w, row, rest, true);
-        return;
-    }
-    bd_emit_lanes(emit, w->column_axis, 1);
-    columns(w, row, rest, false);
-    bd_emit_lanes(emit, w->column_axis, lanes);
-}
-
-static void write_block(block *w, const char *name, bd_module *module, const bd_kir *program)
-{
-    bd_emit *emit = w->emit = bd_emit_create(module, program, name);
-    LLVMBuilderRef b = emit->builder;
-    bool wide = w->element == BURN_F64;
-    w->scalar = wide ? module->f64 : module->f32;
-    set_batch(emit);
-    for (int p = 0; p < program->phase_count; p++)
-        if (program->phases[p].kind == BD_KIR_UNIFORM)
-            bd_emit_phase(emit, &program->phases[p]);
-    w->column_first = bd_emit_param(emit, BD_ATTENTION_COLUMN);
-    w->column_count = bd_emit_param(emit, BD_ATTENTION_COLUMNS);
-    LLVMValueRef memory =
-        LLVMBuildIntToPtr(b, bd_emit_param(emit, BD_ATTENTION_MEMORY), module->pointer, "");
-    LLVMValueRef step = bd_emit_param(emit, BD_ATTENTION_STEP),
-                 first = bd_emit_param(emit, BD_ATTENTION_ROW);
-    unsigned lanes = w->column_axis < 0 ? 1 : module->target->vector_bytes / (wide ? 8 : 4);
-    bd_emit_frame frame;
-    LLVMValueRef index = bd_emit_for(emit, &frame, bd_emit_i64(emit, 0),
-                                     bd_emit_param(emit, BD_ATTENTION_ROWS), bd_emit_i64(emit, 1));
-    if (w->row_axis >= 0)
-        emit->positions[w->row_axis] = LLVMBuildAdd(b, first, index, "");
-    LLVMValueRef offset = LLVMBuildMul(b, index, step, "");
-    LLVMValueRef row = LLVMBuildGEP2(b, w->scalar, memory, &offset, 1, "");
-    bd_emit_lanes(emit, w->column_axis, lanes);
-    if (w->column_axis >= 0)
-        bd_emit_hoist(emit, w->phase, 1u << w->column_axis);
-    row_of_columns(w, row);
-    if (w->column_axis >= 0)
-        bd_emit_unhoist(emit);
-    bd_emit_lanes(emit, -1, 1);
-    bd_emit_for_end(emit, &frame);
-    bd_emit_finish(emit);
-}
 
 /* Rows [n0] of [n1] elements, n2 apart, in place: the largest, exponentials and their sum,
  * quotients. The largest of a row that is all -inf counts as 0, and a sum of 0 as 1. */
@@ -159,23 +53,18 @@ bd_error *bd_attention_emit(bd_module *module, const bd_kir *program)
         const char *name;
         bd_kir_phase_kind kind;
         bd_kir_role rows, columns;
-        bool reads, writes;
     } functions[] = {
-        {"qa", BD_KIR_OPERAND_A, BD_KIR_M, BD_KIR_K, false, true},
-        {"kb", BD_KIR_OPERAND_B, BD_KIR_N, BD_KIR_K, false, true},
-        {"sc", BD_KIR_SCORE, BD_KIR_M, BD_KIR_N, true, true},
-        {"vc", BD_KIR_OPERAND_C, BD_KIR_N, BD_KIR_E, false, true},
-        {"ep", BD_KIR_EPILOGUE, BD_KIR_M, BD_KIR_E, true, false},
+        {"qa", BD_KIR_OPERAND_A, BD_KIR_M, BD_KIR_K}, {"kb", BD_KIR_OPERAND_B, BD_KIR_N, BD_KIR_K},
+        {"sc", BD_KIR_SCORE, BD_KIR_M, BD_KIR_N},     {"vc", BD_KIR_OPERAND_C, BD_KIR_N, BD_KIR_E},
+        {"ep", BD_KIR_EPILOGUE, BD_KIR_M, BD_KIR_E},
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        block w = {.phase = bd_gemm_phase(program, functions[i].kind),
-                   .row_axis = bd_kir_axis_of(program, functions[i].rows),
-                   .column_axis = bd_kir_axis_of(program, functions[i].columns),
-                   .element = element,
-                   .reads = functions[i].reads,
-                   .writes = functions[i].writes};
-        if (w.phase)
-            write_block(&w, functions[i].name, module, program);
+        bd_block_spec spec = {.kind = functions[i].kind,
+                              .element = element,
+                              .outer_role = functions[i].rows,
+                              .inner_role = functions[i].columns};
+        if (bd_gemm_phase(program, functions[i].kind))
+            bd_block_emit(module, program, functions[i].name, &spec);
     }
     bd_arena arena;
     bd_arena_init(&arena);

@@ -1,252 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cpu/emit_parts.h"
 #include "backends/cpu/gemm_parts.h"
-#include "proto/base/alloc.h"
-
-/* One side of a block: the axes of a role, or of none, which count together. */
-typedef struct side {
-    int axes[BD_KIR_AXES_MAX], count; /* outermost first */
-    LLVMValueRef first, size;         /* the block's part of their points */
-    /* of several: positions of `first` */
-    LLVMValueRef extents[BD_KIR_AXES_MAX], digits[BD_KIR_AXES_MAX];
-} side;
-
-/* A function over a block: rows outside, vectors of columns inside (gemm_parts.h). */
-typedef struct block_writer {
-    bd_emit *emit;
-    const bd_kir_phase *phase;
-    side outer, inner;
-    burn_dtype element;
-    LLVMTypeRef scalar;
-    LLVMValueRef memory, step;
-    LLVMValueRef start, count; /* of the columns that lie along the inner axis */
-} block_writer;
-
-/* The batch point's number, taken apart into positions. */
-static void set_batch(bd_emit *emit)
-{
-    const bd_kir *program = emit->program;
-    LLVMValueRef rest = bd_emit_param(emit, BD_GEMM_BATCH);
-    for (int axis = program->axis_count - 1; axis >= 0; axis--) {
-        emit->positions[axis] = bd_emit_i64(emit, 0);
-        if (program->axes[axis].role != BD_KIR_BATCH)
-            continue;
-        LLVMValueRef extent = bd_emit_int(emit, program->axes[axis].extent);
-        emit->positions[axis] = LLVMBuildURem(emit->builder, rest, extent, "");
-        rest = LLVMBuildUDiv(emit->builder, rest, extent, "");
-    }
-}
-
-static side side_of(const bd_kir *program, int role)
-{
-    side made = {.count = 0};
-    for (int axis = 0; axis < program->axis_count; axis++)
-        if ((int)program->axes[axis].role == role)
-            made.axes[made.count++] = axis;
-    return made;
-}
-
-/* The axis along which columns lie; -1: none. */
-static int inner_axis(const block_writer *w)
-{
-    return w->inner.count ? w->inner.axes[w->inner.count - 1] : -1;
-}
-
-static unsigned axes_of(const side *s)
-{
-    unsigned axes = 0;
-    for (int i = 0; i < s->count; i++)
-        axes |= 1u << s->axes[i];
-    return axes;
-}
-
-/* Takes the first point's number apart, if there are several axes; an extent of 0 has no points. */
-static void find_digits(bd_emit *emit, side *s)
-{
-    LLVMBuilderRef b = emit->builder;
-    LLVMValueRef rest = s->first, one = bd_emit_i64(emit, 1);
-    for (int i = s->count - 1; s->count > 1 && i >= 0; i--) {
-        LLVMValueRef extent = bd_emit_int(emit, emit->program->axes[s->axes[i]].extent);
-        LLVMValueRef some = LLVMBuildICmp(b, LLVMIntSGT, extent, one, "");
-        s->extents[i] = LLVMBuildSelect(b, some, extent, one, "");
-        s->digits[i] = i ? LLVMBuildURem(b, rest, s->extents[i], "") : rest;
-        rest = i ? LLVMBuildUDiv(b, rest, s->extents[i], "") : rest;
-    }
-}
-
-/* Positions from digits that are carried round a loop. */
-static void carry_digits(bd_emit *emit, bd_emit_frame *frame, const side *s, int count,
-                         LLVMValueRef *digits)
-{
-    for (int i = 0; i < count; i++)
-        emit->positions[s->axes[i]] = digits[i] = bd_emit_carry(emit, frame, s->digits[i]);
-}
-
-/* Adds 1 to the digit of axis `count` - 1 for the loop's next turn; they are carried from
- * `first` on. */
-static void count_digits(bd_emit *emit, bd_emit_frame *frame, const side *s, int count,
-                         unsigned first, LLVMValueRef *digits)
-{
-    LLVMBuilderRef b = emit->builder;
-    LLVMValueRef carry = bd_emit_i64(emit, 1);
-    for (int i = count - 1; i >= 0; i--) {
-        LLVMValueRef next = LLVMBuildAdd(b, digits[i], carry, "");
-        if (i > 0) {
-            LLVMValueRef full = LLVMBuildICmp(b, LLVMIntEQ, next, s->extents[i], "");
-            next = LLVMBuildSelect(b, full, bd_emit_i64(emit, 0), next, "");
-            carry = LLVMBuildZExt(b, full, emit->module->i64, "");
-        }
-        bd_emit_carried(frame, first + (unsigned)i, next);
-    }
-}
-
-/* Columns first .. last of one row, `lanes` at a time. Returns where it stopped. */
-static LLVMValueRef columns(block_writer *w, LLVMValueRef row, LLVMValueRef first, bool masked)
-{
-    bd_emit *emit = w->emit;
-    LLVMBuilderRef b = emit->builder;
-    LLVMValueRef stop = w->count;
-    if (!masked && emit->lanes > 1)
-        stop = LLVMBuildAnd(b, stop, bd_emit_i64(emit, -(int64_t)emit->lanes), "");
-    bd_emit_frame frame;
-    LLVMValueRef index = bd_emit_for(emit, &frame, first, stop, bd_emit_i64(emit, emit->lanes));
-    if (w->inner.count)
-        emit->positions[inner_axis(w)] = LLVMBuildAdd(b, w->start, index, "");
-    if (masked)
-        bd_emit_set_tail(emit, LLVMBuildSub(b, w->count, index, ""));
-    LLVMValueRef place = LLVMBuildGEP2(b, w->scalar, row, &index, 1, "");
-    bool pack = w->phase->kind != BD_KIR_EPILOGUE;
-    if (!pack)
-        emit->acc = bd_part_load_lanes(emit, place, w->element, emit->mask);
-    bd_emit_phase(emit, w->phase);
-    if (pack) {
-        LLVMValueRef value = emit->yielded;
-        if (!emit->yielded_varies && emit->lanes > 1)
-            value = bd_emit_splat(emit, value);
-        bd_part_store_lanes(emit, place, value, w->element, emit->mask);
-    }
-    bd_emit_clear_tail(emit);
-    bd_emit_for_end(emit, &frame);
-    return stop;
-}
-
-static void row_of_columns(block_writer *w, LLVMValueRef row)
-{
-    bd_emit *emit = w->emit;
-    unsigned lanes = emit->lanes;
-    LLVMValueRef zero = bd_emit_i64(emit, 0);
-    if (lanes > 1 && emit->module->target->masked && w->inner.count > 1) {
-        columns(w, row, zero, true); /* most stretches end within a vector or two */
-        return;
-    }
-    LLVMValueRef rest = columns(w, row, zero, false);
-    if (lanes == 1)
-        return;
-    if (emit->module->target->masked) {
-        columns(w, row, rest, true);
-        return;
-    }
-    bd_emit_lanes(emit, inner_axis(w), 1);
-    columns(w, row, rest, false);
-    bd_emit_lanes(emit, inner_axis(w), lanes);
-}
-
-/* A row whose columns are several axes: stretches along the innermost one. */
-static void row_of_stretches(block_writer *w, LLVMValueRef row)
-{
-    bd_emit *emit = w->emit;
-    LLVMBuilderRef b = emit->builder;
-    const side *s = &w->inner;
-    int outer = s->count - 1;
-    LLVMValueRef extent = s->extents[outer], zero = bd_emit_i64(emit, 0);
-    LLVMValueRef past = LLVMBuildAdd(b, s->digits[outer], s->size, "");
-    past = LLVMBuildSub(b, LLVMBuildAdd(b, past, extent, ""), bd_emit_i64(emit, 1), "");
-    LLVMValueRef stretches = LLVMBuildUDiv(b, past, extent, ""), digits[BD_KIR_AXES_MAX];
-    bd_emit_frame frame;
-    bd_emit_for(emit, &frame, zero, stretches, bd_emit_i64(emit, 1));
-    w->start = bd_emit_carry(emit, &frame, s->digits[outer]);
-    LLVMValueRef done = bd_emit_carry(emit, &frame, zero);
-    carry_digits(emit, &frame, s, outer, digits);
-    LLVMValueRef left = LLVMBuildSub(b, s->size, done, "");
-    w->count = LLVMBuildSub(b, extent, w->start, "");
-    LLVMValueRef ends = LLVMBuildICmp(b, LLVMIntSLT, left, w->count, "");
-    w->count = LLVMBuildSelect(b, ends, left, w->count, "");
-    emit->positions[inner_axis(w)] = w->start;
-    bd_emit_hoist(emit, w->phase, 1u << inner_axis(w));
-    LLVMValueRef place = LLVMBuildGEP2(b, w->scalar, row, &done, 1, "");
-    LLVMValueRef count = w->count;
-    row_of_columns(w, place);
-    bd_emit_carried(&frame, 0, zero);
-    bd_emit_carried(&frame, 1, LLVMBuildAdd(b, done, count, ""));
-    count_digits(emit, &frame, s, outer, 2, digits);
-    bd_emit_for_end(emit, &frame);
-}
-
-static void rows_of_block(block_writer *w, unsigned lanes)
-{
-    bd_emit *emit = w->emit;
-    bd_emit_frame frame;
-    LLVMValueRef digits[BD_KIR_AXES_MAX];
-    find_digits(emit, &w->outer);
-    find_digits(emit, &w->inner);
-    LLVMValueRef index =
-        bd_emit_for(emit, &frame, bd_emit_i64(emit, 0), w->outer.size, bd_emit_i64(emit, 1));
-    if (w->outer.count > 1)
-        carry_digits(emit, &frame, &w->outer, w->outer.count, digits);
-    else if (w->outer.count == 1)
-        emit->positions[w->outer.axes[0]] =
-            LLVMBuildAdd(emit->builder, w->outer.first, index, "");
-    LLVMValueRef offset = LLVMBuildMul(emit->builder, index, w->step, "");
-    LLVMValueRef row = LLVMBuildGEP2(emit->builder, w->scalar, w->memory, &offset, 1, "");
-    bd_emit_lanes(emit, inner_axis(w), lanes);
-    if (w->inner.count)
-        bd_emit_hoist(emit, w->phase, axes_of(&w->inner));
-    w->start = w->inner.first;
-    w->count = w->inner.size;
-    if (w->inner.count > 1)
-        row_of_stretches(w, row);
-    else
-        row_of_columns(w, row);
-    if (w->inner.count)
-        bd_emit_unhoist(emit);
-    bd_emit_lanes(emit, -1, 1);
-    if (w->outer.count > 1)
-        count_digits(emit, &frame, &w->outer, w->outer.count, 0, digits);
-    bd_emit_for_end(emit, &frame);
-}
-
-/* turned: rows of the block (gemm_parts.h) are inside, its columns outside. */
-static void write_block(block_writer *w, const char *name, bd_module *module,
-                        const bd_kir *program, bool turned)
-{
-    bd_emit *emit = w->emit = bd_emit_create(module, program, name);
-    bool wide = w->element == BURN_F64;
-    w->scalar = wide ? module->f64 : module->f32;
-    set_batch(emit);
-    for (int p = 0; p < program->phase_count; p++)
-        if (program->phases[p].kind == BD_KIR_UNIFORM)
-            bd_emit_phase(emit, &program->phases[p]);
-    w->outer.first = bd_emit_param(emit, turned ? BD_GEMM_COLUMN : BD_GEMM_ROW);
-    w->outer.size = bd_emit_param(emit, turned ? BD_GEMM_COLUMNS : BD_GEMM_ROWS);
-    w->inner.first = bd_emit_param(emit, turned ? BD_GEMM_ROW : BD_GEMM_COLUMN);
-    w->inner.size = bd_emit_param(emit, turned ? BD_GEMM_ROWS : BD_GEMM_COLUMNS);
-    w->memory =
-        LLVMBuildIntToPtr(emit->builder, bd_emit_param(emit, BD_GEMM_MEMORY), module->pointer, "");
-    w->step = bd_emit_param(emit, BD_GEMM_STEP);
-    rows_of_block(w, w->inner.count ? module->target->vector_bytes / (wide ? 8 : 4) : 1);
-    bd_emit_finish(emit);
-}
 
 static void write_pack(bd_module *module, const bd_kir *program, bd_kir_phase_kind kind,
                        const char *name)
 {
     bool along_k = bd_gemm_along_k(program, kind);
-    side rows = side_of(program, kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N);
-    side k = side_of(program, BD_KIR_K);
-    block_writer w = {.phase = bd_gemm_phase(program, kind), .element = bd_gemm_element(program)};
-    w.outer = along_k ? rows : k;
-    w.inner = along_k ? k : rows;
-    write_block(&w, name, module, program, !along_k);
+    int rows = kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N;
+    bd_block_spec spec = {.kind = kind,
+                          .element = bd_gemm_element(program),
+                          .outer_role = along_k ? rows : BD_KIR_K,
+                          .inner_role = along_k ? BD_KIR_K : rows,
+                          .turned = !along_k};
+    bd_block_emit(module, program, name, &spec);
 }
 
 bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program)
@@ -257,11 +22,12 @@ bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program)
         write_pack(module, program, BD_KIR_OPERAND_A, "pa");
     if (bd_gemm_packs(program, BD_KIR_OPERAND_B))
         write_pack(module, program, BD_KIR_OPERAND_B, "pb");
-    block_writer w = {.phase = bd_gemm_phase(program, BD_KIR_EPILOGUE),
-                      .element = bd_gemm_element(program)};
     bool down = bd_gemm_epilogue_down(program);
-    w.outer = side_of(program, down ? -1 : BD_KIR_M);
-    w.inner = side_of(program, down ? BD_KIR_M : BD_KIR_N);
-    write_block(&w, "ep", module, program, down);
+    bd_block_spec spec = {.kind = BD_KIR_EPILOGUE,
+                          .element = bd_gemm_element(program),
+                          .outer_role = down ? BD_BLOCK_NO_ROLE : BD_KIR_M,
+                          .inner_role = down ? BD_KIR_M : BD_KIR_N,
+                          .turned = down};
+    bd_block_emit(module, program, "ep", &spec);
     return NULL;
 }

@@ -31,6 +31,17 @@ enum {
     BD_GEMM_MEMORY,
     BD_GEMM_STEP,
 };
+/* Writes a function over a block: it puts what the phase yields into it; EPILOGUE and SCORE read ACC
+ * from it first. Also used by attention (block_emit.c). */
+enum { BD_BLOCK_NO_ROLE = -1 };
+typedef struct bd_block_spec {
+    bd_kir_phase_kind kind;
+    burn_dtype element;         /* of the block: F32 or F64 */
+    int outer_role, inner_role; /* bd_kir_role or NO_ROLE; vectors lie along the inner one */
+    bool turned;                /* rows of the block are inside, its columns outside */
+} bd_block_spec;
+void bd_block_emit(bd_module *module, const bd_kir *program, const char *name,
+                   const bd_block_spec *spec);
 /* params of the compute and pack passes: the kernel. */
 enum { BD_GEMM_KERNEL = 0 };
 

@@ -31,8 +31,8 @@ enum {
     BD_GEMM_MEMORY,
     BD_GEMM_STEP,
 };
-/* Writes a function over a block: it puts what the phase yields into it; EPILOGUE and SCORE read ACC
- * from it first. Also used by attention (block_emit.c). */
+/* Writes a function over a block: it puts what the phase yields into it; EPILOGUE and SCORE read
+ * ACC from it first. Also used by attention (block_emit.c). */
 enum { BD_BLOCK_NO_ROLE = -1 };
 typedef struct bd_block_spec {
     bd_kir_phase_kind kind;

@@ -12,6 +12,7 @@ the checksum of one is compared with NumPy's. Besides the workloads: ping, sync,
 bytes_per_op, first_step_cold and first_step_warm.
 """
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -23,9 +24,8 @@ import time
 import numpy as np
 
 import burn
-import burn.nn as nn
-import burn.nn.functional as F
-import burn.optim as optim
+import judge
+import workloads
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--device", default="cpu")
@@ -37,31 +37,6 @@ parser.add_argument("--min-s", type=float, default=0.6)
 args = parser.parse_args()
 only = set(filter(None, args.only.split(",")))
 modes = args.mode.split(",")
-random = np.random.default_rng(0)
-
-
-def normal(*shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def gelu_tanh(x):
-    return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
-
-
-def attention(q, k, v):
-    """Causal attention by its definition."""
-    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
-    scores[..., ~np.tri(q.shape[-2], k.shape[-2], dtype=bool)] = -np.inf
-    power = np.exp(scores - scores.max(-1, keepdims=True))
-    return power / power.sum(-1, keepdims=True) @ v
-
-
-class Workload:
-    """inputs: NumPy arrays; body(tensors) -> result; judge(arrays) -> the right result in float64."""
-
-    def __init__(self, name, inputs, body, judge, unit, rate, dtype="f32", tolerance=1e-4):
-        self.name, self.inputs, self.body, self.judge = name, inputs, body, judge
-        self.unit, self.rate, self.dtype, self.tolerance = unit, rate, dtype, tolerance
 
 
 def counters():
@@ -98,8 +73,20 @@ def measure(step, change):
     return statistics.median(times), launches
 
 
-def checked(work, result, arrays):
-    want = np.asarray(work.judge(*[a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]))
+def changing(tensor, array):
+    """A function that gives the first element of both another value at each call."""
+    numbers = itertools.count(1)
+
+    def change():
+        number = next(numbers) % 97
+        value = number / 97 if array.dtype.kind == "f" else number
+        tensor.view(-1)[0] = value
+        array.reshape(-1)[0] = value
+    return change
+
+
+def judge_result(work, result, arrays):
+    want = np.asarray(work.judge(*map(judge.as_float64, arrays)))
     got = result.numpy().astype(np.float64)
     scale = max(float(np.abs(want).max(initial=0)), 1e-30)
     error = float(np.abs(got - want).max(initial=0)) / scale
@@ -108,210 +95,54 @@ def checked(work, result, arrays):
         raise ValueError(f"wrong result: largest error {error:.3g} of the largest value, checksum off by {sums:.3g}")
 
 
-def run(work):
-    if only and work.name not in only:
-        return
-    for mode in modes:
-        try:
-            arrays = [a.copy() for a in work.inputs]
-            tensors = [burn.tensor(a) for a in arrays]
-            body = burn.jit(work.body) if mode == "program" else work.body
-            count = [0]
-
-            def change():
-                count[0] += 1
-                value = float(count[0] % 97) / 97
-                tensors[0].view(-1)[0] = value
-                arrays[0].reshape(-1)[0] = value
-
-            before = counters()
-            seconds, launches = measure(lambda: body(*tensors), change)
-            change()
-            checked(work, body(*tensors), arrays)
-            after = counters()
-            line(workload=work.name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
-                 unit=work.unit, value=round(work.rate(seconds), 3), launches=launches,
-                 compiles=after[1] - before[1], fallbacks=after[2] - before[2])
-        except Exception as error:  # one workload failing must not hide the others
-            line(workload=work.name, mode=mode, error=f"{type(error).__name__}: {error}"[:300])
+def run_judged(work, mode):
+    arrays = [a.copy() for a in work.inputs]
+    tensors = [burn.tensor(a) for a in arrays]
+    body = burn.jit(work.body) if mode == "program" else work.body
+    change = changing(tensors[0], arrays[0])
+    seconds, launches = measure(lambda: body(*tensors), change)
+    change()
+    judge_result(work, body(*tensors), arrays)
+    return seconds, launches
 
 
-def windows(x, size, padding):
-    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
-    return np.lib.stride_tricks.sliding_window_view(x, (size, size), (2, 3))
+def run_training(work, mode):
+    """Forward, loss, gradients, update. The first losses are judged."""
+    burn.manual_seed(0)
+    model, optimizer = work.make()
+    group = optimizer.param_groups[0]
+    want = judge.adam_losses(judge.parameters(model), work.judge, work.inputs, work.steps, group["lr"],
+                             group["weight_decay"])
+    tensors = [burn.tensor(a) for a in work.inputs]
+
+    def step(*inputs):
+        optimizer.zero_grad(set_to_none=True)
+        loss = work.loss(model, *inputs)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    body = burn.jit(step) if mode == "program" else step
+    got = [body(*tensors).item() for _ in range(work.steps)]
+    if not np.allclose(got, want, rtol=1e-3):
+        raise ValueError(f"wrong losses: {got}, NumPy has {want}")
+    return measure(lambda: body(*tensors), changing(tensors[0], work.inputs[0].copy()))
 
 
-def convolve(x, w, padding=0):
-    """Convolution of stride 1 by one matrix product."""
-    seen = windows(x, w.shape[2], padding)  # [batch, channels, height, width, size, size]
-    return np.tensordot(seen, w, ((1, 4, 5), (1, 2, 3))).transpose(0, 3, 1, 2)
-
-
-N, R, M = 8 << 20, 2048, 1024
-
-
-def workloads():
-    wanted = lambda name: not only or name in only
-    if wanted("pointwise_chain"):
-        yield Workload("pointwise_chain", [normal(N) for _ in range(5)],
-                       lambda a, b, c, d, e: F.gelu(a * b + c, approximate="tanh") * d - e,
-                       lambda a, b, c, d, e: gelu_tanh(a * b + c) * d - e, "GB/s", lambda s: 6 * 4 * N / s / 1e9)
-    if wanted("softmax_rows"):
-        def softmax(x):
-            e = np.exp(x - x.max(-1, keepdims=True))
-            return e / e.sum(-1, keepdims=True)
-        yield Workload("softmax_rows", [normal(R, R)], lambda x: burn.softmax(x, -1), softmax, "GB/s",
-                       lambda s: 2 * 4 * R * R / s / 1e9)
-    if wanted("residual_layer_norm"):
-        def norm(x, r, w, b):
-            y = x + r
-            centred = y - y.mean(-1, keepdims=True)
-            return centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * w + b
-        yield Workload("residual_layer_norm", [normal(R, R), normal(R, R), normal(R), normal(R)],
-                       lambda x, r, w, b: F.layer_norm(x + r, (R,), w, b), norm, "GB/s",
-                       lambda s: 3 * 4 * R * R / s / 1e9)
-    if wanted("square_sum"):
-        yield Workload("square_sum", [normal(N)], lambda x: (x * x).sum(), lambda x: (x * x).sum(), "GB/s",
-                       lambda s: 4 * N / s / 1e9)
-    if wanted("matmul_bias_gelu"):
-        yield Workload("matmul_bias_gelu", [normal(M, M), normal(M, M), normal(M)],
-                       lambda x, w, b: F.gelu(x @ w + b, approximate="tanh"),
-                       lambda x, w, b: gelu_tanh(x @ w + b), "TFLOP/s", lambda s: 2 * M ** 3 / s / 1e12)
-    if wanted("conv_bn_relu"):
-        batch, channels, places = 4, 64, 56
-        def conv_bn_relu(x, w, mean, var, gamma, beta):
-            return F.relu(F.batch_norm(F.conv2d(x, w, padding=1), mean, var, gamma, beta))
-
-        def judge(x, w, mean, var, gamma, beta):
-            scale = (gamma / np.sqrt(var + 1e-5)).reshape(-1, 1, 1)
-            return np.maximum((convolve(x, w, 1) - mean.reshape(-1, 1, 1)) * scale + beta.reshape(-1, 1, 1), 0)
-        yield Workload("conv_bn_relu",
-                       [normal(batch, channels, places, places), normal(channels, channels, 3, 3) / 24, normal(channels),
-                        np.abs(normal(channels)) + 0.5, normal(channels), normal(channels)], conv_bn_relu, judge,
-                       "TFLOP/s", lambda s: 2 * batch * channels * channels * 9 * places * places / s / 1e12)
-    if wanted("attention_causal"):
-        heads, length, width = 8, 512, 64
-        yield Workload("attention_causal", [normal(1, heads, length, width) for _ in range(3)],
-                       lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), attention, "TFLOP/s",
-                       lambda s: 2 * heads * length * length * width / s / 1e12)
-    if wanted("dispatch_1000_adds"):
-        def adds(x):
-            y = x
-            for _ in range(1000):
-                y = y + x
-            return y
-        yield Workload("dispatch_1000_adds", [normal(16)], adds, lambda x: x * 1001, "us/op",
-                       lambda s: s * 1e6 / 1000)
-
-
-def mlp():
-    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
-    return model, optim.Adam(model.parameters(), 1e-3)
-
-
-def numpy_losses(model, x, y, steps):
-    """The losses of so many Adam steps, in float64 by NumPy: the judge of the training step."""
-    p = [parameter.detach().numpy().astype(np.float64) for parameter in model.parameters()]
-    m, v, losses = [np.zeros_like(a) for a in p], [np.zeros_like(a) for a in p], []
-    x = x.astype(np.float64)
-    rows = np.arange(len(y))
-    for t in range(1, steps + 1):
-        a1 = np.maximum(x @ p[0].T + p[1], 0)
-        a2 = np.maximum(a1 @ p[2].T + p[3], 0)
-        z = a2 @ p[4].T + p[5]
-        z = z - z.max(1, keepdims=True)
-        q = np.exp(z)
-        total = q.sum(1, keepdims=True)
-        losses.append(float((np.log(total[:, 0]) - z[rows, y]).mean()))
-        d = q / total
-        d[rows, y] -= 1
-        d /= len(y)
-        d2 = (d @ p[4]) * (a2 > 0)
-        d1 = (d2 @ p[2]) * (a1 > 0)
-        for i, g in enumerate((d1.T @ x, d1.sum(0), d2.T @ a1, d2.sum(0), d.T @ a2, d.sum(0))):
-            m[i] = 0.9 * m[i] + 0.1 * g
-            v[i] = 0.999 * v[i] + 0.001 * g * g
-            p[i] -= 1e-3 / (1 - 0.9 ** t) * m[i] / (np.sqrt(v[i] / (1 - 0.999 ** t)) + 1e-8)
-    return losses
-
-
-def cnn():
-    model = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2),
-                          nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(), nn.Linear(128, 10))
-    return model, optim.Adam(model.parameters(), 1e-3)
-
-
-def numpy_cnn_losses(model, x, y, steps):
-    """As numpy_losses, of the convnet."""
-    p = [parameter.detach().numpy().astype(np.float64) for parameter in model.parameters()]
-    m, v, losses = [np.zeros_like(a) for a in p], [np.zeros_like(a) for a in p], []
-    x, rows = x.astype(np.float64), np.arange(len(y))
-    for t in range(1, steps + 1):
-        a1 = np.maximum(convolve(x, p[0]) + p[1].reshape(-1, 1, 1), 0)
-        a2 = np.maximum(convolve(a1, p[2]) + p[3].reshape(-1, 1, 1), 0)
-        tiles = a2.reshape(*a2.shape[:2], 12, 2, 12, 2).transpose(0, 1, 2, 4, 3, 5).reshape(*a2.shape[:2], 12, 12, 4)
-        best = tiles.argmax(-1)[..., None]
-        flat = np.take_along_axis(tiles, best, -1).reshape(len(y), -1)
-        a3 = np.maximum(flat @ p[4].T + p[5], 0)
-        z = a3 @ p[6].T + p[7]
-        z = z - z.max(1, keepdims=True)
-        q = np.exp(z)
-        total = q.sum(1, keepdims=True)
-        losses.append(float((np.log(total[:, 0]) - z[rows, y]).mean()))
-        d = q / total
-        d[rows, y] -= 1
-        d /= len(y)
-        d3 = (d @ p[6]) * (a3 > 0)
-        d2 = np.zeros_like(tiles)
-        np.put_along_axis(d2, best, (d3 @ p[4]).reshape(best.shape), -1)
-        d2 = d2.reshape(*a2.shape[:2], 12, 12, 2, 2).transpose(0, 1, 2, 4, 3, 5).reshape(a2.shape) * (a2 > 0)
-        d1 = convolve(d2, p[2][:, :, ::-1, ::-1].transpose(1, 0, 2, 3), 2) * (a1 > 0)
-        w2 = np.tensordot(d2, windows(a1, 3, 0), ((0, 2, 3), (0, 2, 3)))
-        w1 = np.tensordot(d1, windows(x, 3, 0), ((0, 2, 3), (0, 2, 3)))
-        found = (w1, d1.sum((0, 2, 3)), w2, d2.sum((0, 2, 3)), d3.T @ flat, d3.sum(0), d.T @ a3, d.sum(0))
-        for i, g in enumerate(found):
-            m[i] = 0.9 * m[i] + 0.1 * g
-            v[i] = 0.999 * v[i] + 0.001 * g * g
-            p[i] -= 1e-3 / (1 - 0.9 ** t) * m[i] / (np.sqrt(v[i] / (1 - 0.999 ** t)) + 1e-8)
-    return losses
-
-
-def run_training(name, make, shape, judge, steps, unit, rate):
-    """A training step: forward, cross-entropy, gradients, Adam. Its first losses are judged."""
+def run(make, measured):
+    name = make.__name__
     if only and name not in only:
         return
     for mode in modes:
         try:
-            x, y = normal(*shape), random.integers(0, 10, shape[0])
-            burn.manual_seed(0)
-            model, optimizer = make()
-            want = judge(model, x, y, steps)
-            tx, ty = burn.tensor(x), burn.tensor(y)
-
-            def step(inputs, labels):
-                optimizer.zero_grad(set_to_none=True)
-                loss = F.cross_entropy(model(inputs), labels)
-                loss.backward()
-                optimizer.step()
-                return loss
-
-            body = burn.jit(step) if mode == "program" else step
-            got = [body(tx, ty).item() for _ in range(steps)]
-            if not np.allclose(got, want, rtol=1e-3):
-                raise ValueError(f"wrong losses: {got}, NumPy has {want}")
-            count = [0]
-
-            def change():
-                count[0] += 1
-                tx.view(-1)[0] = float(count[0] % 97) / 97
-
+            work = make()
             before = counters()
-            seconds, launches = measure(lambda: body(tx, ty), change)
+            seconds, launches = measured(work, mode)
             after = counters()
-            line(workload=name, mode=mode, device=args.device, dtype="f32", ms=round(seconds * 1e3, 4), unit=unit,
-                 value=round(rate(seconds), 3), launches=launches, compiles=after[1] - before[1],
-                 fallbacks=after[2] - before[2])
-        except Exception as error:
+            line(workload=name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
+                 unit=work.unit, value=round(work.rate(seconds), 3), launches=launches,
+                 compiles=after[1] - before[1], fallbacks=after[2] - before[2])
+        except Exception as error:  # one workload failing must not hide the others
             line(workload=name, mode=mode, error=f"{type(error).__name__}: {error}"[:300])
 
 
@@ -336,7 +167,7 @@ def run_serving():
     if not only or "sync" in only:
         us = median_us(burn.sync)
         report("sync", "us", us, us / 1e3)
-    x = burn.tensor(normal(16))
+    x = burn.tensor(workloads.normal(16))
     if not only or "ops_batch_64" in only:
         def batch():
             y = x
@@ -395,10 +226,10 @@ if args.threads:
     os.environ["BURND_THREADS"] = str(args.threads)
 if args.url:
     burn.connect(args.url)
-for workload in workloads():
-    run(workload)
-run_training("mlp_train_step", mlp, (128, 784), numpy_losses, 5, "steps/s", lambda s: 1 / s)
-run_training("cnn_train_step", cnn, (128, 1, 28, 28), numpy_cnn_losses, 3, "images/s", lambda s: 128 / s)
+for make in workloads.JUDGED:
+    run(make, run_judged)
+for make in workloads.TRAINED:
+    run(make, run_training)
 if not only or only & {"ping", "sync", "ops_batch_64", "bytes_per_op"}:
     run_serving()
 run_first_step()

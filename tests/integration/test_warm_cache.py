@@ -18,8 +18,8 @@ import pytest
 from test_server_ops import batch, floats, record
 from wire import BURND, CODES, F32, ROOT, Daemon, frame
 
-WORKLOADS = {"pointwise_chain", "softmax_rows", "residual_layer_norm", "square_sum", "matmul_bias_gelu", "mlp_train_step",
-             "dispatch_1000_adds"}
+WORKLOADS = {"pointwise_chain", "softmax_rows", "residual_layer_norm", "square_sum", "matmul_bias_gelu", "attention_causal",
+             "conv_bn_relu", "mlp_train_step", "cnn_train_step", "gpt2_train_step", "gpt2_decode", "dispatch_1000_adds"}
 C_EXAMPLE = pathlib.Path(os.environ.get("BURN_EXAMPLE_C") or pathlib.Path(BURND).parents[1] / "examples/fashion_mnist")
 
 

@@ -40,12 +40,13 @@ typedef struct bd_launch {
     bd_kernel *kernel;
     const bd_block *blocks;
     uint32_t block_count;
+    int64_t run_ns; /* out: how long it ran */
 } bd_launch;
 
 /* A list of launches that run in order; a launch sees the writes of those before it.
  * done is called once, on any thread, after the last launch; it must only post. */
 typedef struct bd_submission {
-    const bd_launch *launches;
+    bd_launch *launches;
     uint32_t launch_count;
     /* as bd_device_ops.scratch_bytes asked for the largest launch; 64-byte aligned */
     void *scratch;

@@ -267,10 +267,11 @@ char *bd_cache_json(bd_cache *cache)
             char line[192];
             snprintf(line, sizeof line,
                      "%s{\"name\": \"%016" PRIx64 "\", \"family\": \"%s\", \"launches\": %" PRIu64
-                     ", \"compile_us\": %" PRId64 "}",
+                     ", \"run_us\": %" PRIu64 ", \"compile_us\": %" PRId64 "}",
                      first ? "" : ", ", hash,
                      bd_kir_family_text((bd_kir_family)cached->family),
                      (uint64_t)atomic_load_explicit(&cached->launches, memory_order_relaxed),
+                     (uint64_t)atomic_load_explicit(&cached->run_ns, memory_order_relaxed) / 1000,
                      cached->compile_us);
             add(&text, line);
             first = false;

@@ -39,7 +39,7 @@ struct bd_cached {
     bd_error *job_error;
     int64_t compile_us;
     uint8_t family;
-    atomic_uint_fast64_t launches;
+    atomic_uint_fast64_t launches, run_ns;
 };
 
 /* answers: where finished jobs are posted, as letters of BD_LETTER_COMPILED. */

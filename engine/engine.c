@@ -134,6 +134,16 @@ static void leave_round(bd_core *core, bd_session *session)
 
 /* ---- runs ---- */
 
+static void count_launches(const bd_run *run)
+{
+    for (uint32_t i = 0; i < run->submission.launch_count; i++) {
+        uint32_t kernel = run->known->plan->launches[run->launch_numbers[i]].kernel;
+        bd_cached *cached = run->known->kernels[kernel];
+        bd_count(&cached->launches, 1);
+        bd_count(&cached->run_ns, (uint64_t)run->launches[i].run_ns);
+    }
+}
+
 static void retire_done(bd_core *core)
 {
     while (core->flight_first && core->flight_first->done) {
@@ -143,6 +153,7 @@ static void retire_done(bd_core *core)
             core->flight_last = NULL;
         core->completed = run->order;
         bd_memory_set_completed(core->memory, run->order);
+        count_launches(run);
         bd_session *session = run->session;
         if (session) {
             bd_session_finish_run(session, run);
@@ -178,10 +189,6 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
         core->flight_first = run;
     core->flight_last = run;
     bd_count(&core->counters.launches, run->submission.launch_count);
-    for (uint32_t i = 0; i < run->submission.launch_count; i++) {
-        uint32_t kernel = run->known->plan->launches[run->launch_numbers[i]].kernel;
-        bd_count(&run->known->kernels[kernel]->launches, 1);
-    }
     bd_buffer *arena = run->arena;
     run->arena = NULL;
     run->submission.done = run_done;

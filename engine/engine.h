@@ -119,6 +119,6 @@ void bd_engine_describe(bd_engine *engine, bd_device_facts *out);
 /* Live bytes and tensors of one session; false if it is unknown. */
 bool bd_engine_session_stats(bd_engine *engine, uint64_t session, uint64_t *out_bytes,
                              uint64_t *out_tensors, uint64_t *out_ops);
-/* JSON array text of the compiled kernels: name (hash), family, launches, compile time. Heap;
- * bd_free. */
+/* JSON array text of the compiled kernels: name (hash), family, launches, time of its
+ * launches and of its compilation in microseconds. Heap; bd_free. */
 char *bd_engine_kernels_json(bd_engine *engine);

@@ -309,7 +309,7 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
         if (!same) {
             run->launch_numbers[launch_count] = i;
             run->launches[launch_count++] =
-                (bd_launch){plan->kernels[launch->kernel], block, launch->block_count};
+                (bd_launch){plan->kernels[launch->kernel], block, launch->block_count, 0};
         }
         block += launch->block_count;
     }

@@ -39,24 +39,28 @@ burn_dtype bd_gemm_element(const bd_kir *program)
     return sum_type(program) == BURN_F64 ? BURN_F64 : BURN_F32;
 }
 
-bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind)
+bool bd_gemm_may_walk(const bd_kir *program, bd_kir_phase_kind kind, bd_gemm_walk walk)
 {
     int rows = bd_kir_axis_of(program, kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N);
     int k = bd_kir_axis_of(program, BD_KIR_K);
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
-    bool across = false;
-    if (rows < 0)
-        return true;
-    for (int i = phase->first; i < phase->first + phase->count; i++) {
+    bool along_k = false, across_k = false;
+    for (int i = phase->first; i < phase->first + phase->count && rows >= 0; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
         if (instr->code != BD_KIR_LOAD && instr->code != BD_KIR_LOAD_AT)
             continue;
         const bd_kir_access *access = &program->accesses[instr->index];
-        if (bd_kir_int_is(access->strides[rows], 1))
-            return false;
-        across = across || bd_kir_int_is(access->strides[k], 1);
+        across_k = across_k || bd_kir_int_is(access->strides[rows], 1);
+        along_k = along_k || bd_kir_int_is(access->strides[k], 1);
     }
-    return across;
+    bool alone = walk == BD_GEMM_ALONG_K ? rows < 0 : rows >= 0 && !along_k;
+    return alone || (walk == BD_GEMM_ALONG_K ? along_k : across_k);
+}
+
+const char *bd_gemm_pack_name(bd_kir_phase_kind kind, bd_gemm_walk walk)
+{
+    static const char *const names[2][BD_GEMM_WALKS] = {{"pa", "pak"}, {"pb", "pbk"}};
+    return names[kind == BD_KIR_OPERAND_B][walk];
 }
 
 bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind)
@@ -103,22 +107,36 @@ static bool is_batched(const bd_kir *program, const bd_kir_phase *phase)
     return false;
 }
 
-static void describe_operand(const bd_gemm *gemm, bd_kir_phase_kind kind, const char *name,
-                             bd_gemm_operand *out)
+/* False if the object lacks a pack function. */
+static bool find_packs(const bd_gemm *gemm, bd_kir_phase_kind kind, bd_gemm_operand *out)
+{
+    bool packs = bd_gemm_packs(gemm->program, kind);
+    for (bd_gemm_walk walk = 0; walk < BD_GEMM_WALKS; walk++) {
+        out->walks[walk] = bd_gemm_may_walk(gemm->program, kind, walk);
+        if (!packs || !out->walks[walk])
+            continue;
+        void *symbol = bd_code_symbol(gemm->base.code, bd_gemm_pack_name(kind, walk));
+        out->pack[walk] = (bd_pass_function)(uintptr_t)symbol;
+        if (!symbol)
+            return false;
+    }
+    return true;
+}
+
+static bool describe_operand(const bd_gemm *gemm, bd_kir_phase_kind kind, bd_gemm_operand *out)
 {
     const bd_kir *program = gemm->program;
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     const bd_kir_instr *load = &program->instrs[phase->first];
-    if (bd_gemm_packs(program, kind))
-        out->pack = (bd_pass_function)(uintptr_t)bd_code_symbol(gemm->base.code, name);
-    out->along_k = bd_gemm_along_k(program, kind);
     out->batched = is_batched(program, phase);
     out->plain = bd_gemm_plain(program, kind);
     if (out->plain)
         out->access = program->accesses[load->index];
+    return find_packs(gemm, kind, out);
 }
 
-static void describe_epilogue(bd_gemm *gemm)
+/* False if the object lacks the function. */
+static bool describe_epilogue(bd_gemm *gemm)
 {
     const bd_kir *program = gemm->program;
     const bd_kir_phase *phase = bd_gemm_phase(program, BD_KIR_EPILOGUE);
@@ -129,6 +147,7 @@ static void describe_epilogue(bd_gemm *gemm)
                         store->guard < 0;
     if (gemm->plain_store)
         gemm->out = program->accesses[store->index];
+    return gemm->epilogue != NULL;
 }
 
 /* About a hundred products each nanosecond on AVX-512, half of that on AVX2. */
@@ -195,11 +214,6 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
 {
     bd_micro found;
     BD_TRY(bd_micro_find(target, micro, &found));
-    bool whole = bd_code_symbol(own_code, "ep") &&
-                 (!bd_gemm_packs(program, BD_KIR_OPERAND_A) || bd_code_symbol(own_code, "pa")) &&
-                 (!bd_gemm_packs(program, BD_KIR_OPERAND_B) || bd_code_symbol(own_code, "pb"));
-    if (!whole)
-        BD_FAIL(DEVICE, "the object of a contraction lacks a function");
     bd_gemm *gemm = bd_alloc_zeroed(sizeof *gemm);
     bd_arena_init(&gemm->arena);
     gemm->base = (bd_kernel){.ops = &ops, .code = own_code};
@@ -211,9 +225,11 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
     gemm->lanes = target->vector_bytes / gemm->element_bytes;
     gemm->turn_rows = bd_micro_turn_rows(target, gemm->element);
     bd_gemm_costs(gemm);
-    describe_operand(gemm, BD_KIR_OPERAND_A, "pa", &gemm->a);
-    describe_operand(gemm, BD_KIR_OPERAND_B, "pb", &gemm->b);
-    describe_epilogue(gemm);
+    if (!describe_operand(gemm, BD_KIR_OPERAND_A, &gemm->a) ||
+        !describe_operand(gemm, BD_KIR_OPERAND_B, &gemm->b) || !describe_epilogue(gemm)) {
+        destroy(&gemm->base);
+        BD_FAIL(DEVICE, "the object of a contraction lacks a function");
+    }
     *out = &gemm->base;
     return NULL;
 }

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cpu/gemm_parts.h"
 
-static void write_pack(bd_module *module, const bd_kir *program, bd_kir_phase_kind kind,
-                       const char *name)
+static void write_packs(bd_module *module, const bd_kir *program, bd_kir_phase_kind kind)
 {
-    bool along_k = bd_gemm_along_k(program, kind);
     int rows = kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N;
-    bd_block_spec spec = {.kind = kind,
-                          .element = bd_gemm_element(program),
-                          .outer_role = along_k ? rows : BD_KIR_K,
-                          .inner_role = along_k ? BD_KIR_K : rows,
-                          .turned = !along_k};
-    bd_block_emit(module, program, name, &spec);
+    for (bd_gemm_walk walk = 0; walk < BD_GEMM_WALKS; walk++) {
+        if (!bd_gemm_packs(program, kind) || !bd_gemm_may_walk(program, kind, walk))
+            continue;
+        bool along_k = walk == BD_GEMM_ALONG_K;
+        bd_block_spec spec = {.kind = kind,
+                              .element = bd_gemm_element(program),
+                              .outer_role = along_k ? rows : BD_KIR_K,
+                              .inner_role = along_k ? BD_KIR_K : rows,
+                              .turned = !along_k};
+        bd_block_emit(module, program, bd_gemm_pack_name(kind, walk), &spec);
+    }
 }
 
 bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program)
 {
     if (!bd_gemm_fits(program))
         BD_FAIL(UNSUPPORTED, "no micro-kernels sum this contraction's type");
-    if (bd_gemm_packs(program, BD_KIR_OPERAND_A))
-        write_pack(module, program, BD_KIR_OPERAND_A, "pa");
-    if (bd_gemm_packs(program, BD_KIR_OPERAND_B))
-        write_pack(module, program, BD_KIR_OPERAND_B, "pb");
+    write_packs(module, program, BD_KIR_OPERAND_A);
+    write_packs(module, program, BD_KIR_OPERAND_B);
     bool down = bd_gemm_epilogue_down(program);
     bd_block_spec spec = {.kind = BD_KIR_EPILOGUE,
                           .element = bd_gemm_element(program),

@@ -53,7 +53,7 @@ static void evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, i
     call.params[BD_GEMM_COLUMNS] = k_count;
     call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)memory;
     call.params[BD_GEMM_STEP] = step;
-    p->side->operand->pack(&call, 0, 1);
+    p->side->operand->pack[p->side->walk](&call, 0, 1);
 }
 
 /* Elements of a plain operand that lies across K, or in no order at all. */
@@ -91,8 +91,9 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
             turn(p, from, p->side->step, k, k_count);
         return;
     }
-    if (!p->side->operand->along_k || p->step == 1) {
-        evaluate(p, k, k_count, to, p->side->operand->along_k ? k_count : p->step);
+    bool along_k = p->side->walk == BD_GEMM_ALONG_K;
+    if (!along_k || p->step == 1) {
+        evaluate(p, k, k_count, to, along_k ? k_count : p->step);
         return;
     }
     char *temp = p->call->worker_scratch + p->shape->worker_temp;

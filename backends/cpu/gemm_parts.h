@@ -63,9 +63,12 @@ static inline int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Which way the vectors of a pack function walk. */
+typedef enum bd_gemm_walk { BD_GEMM_ACROSS_K, BD_GEMM_ALONG_K, BD_GEMM_WALKS } bd_gemm_walk;
+
 typedef struct bd_gemm_operand {
-    bd_pass_function pack; /* NULL if it is never needed */
-    bool along_k;          /* see above */
+    bd_pass_function pack[BD_GEMM_WALKS]; /* NULL: not this way, or never needed */
+    bool walks[BD_GEMM_WALKS];            /* at least one; of both, sizes choose */
     bool plain;
     bool batched;         /* differs between batch points */
     bd_kir_access access; /* if plain */
@@ -92,6 +95,7 @@ typedef enum bd_gemm_source { BD_GEMM_DIRECT, BD_GEMM_SHARED, BD_GEMM_LOCAL } bd
 /* One operand in its role of this product. */
 typedef struct bd_gemm_side {
     const bd_gemm_operand *operand;
+    bd_gemm_walk walk;
     bd_gemm_source source;
     bool plain; /* so are the elements, and the axes of each role count as one */
     bool chunked;                           /* LOCAL: packed anew for each chunk of K */
@@ -131,8 +135,11 @@ int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int6
 
 /* The phase of a kind, or NULL. */
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind);
-/* Whether the pack function of an operand phase walks K with its vectors. */
-bool bd_gemm_along_k(const bd_kir *program, bd_kir_phase_kind kind);
+/* Whether vectors of an operand phase may walk that way: where elements lie side by side. Windows
+ * lie so both ways, and the longer innermost axis is the better one. */
+bool bd_gemm_may_walk(const bd_kir *program, bd_kir_phase_kind kind, bd_gemm_walk walk);
+/* The pack function's name in the object. */
+const char *bd_gemm_pack_name(bd_kir_phase_kind kind, bd_gemm_walk walk);
 /* Whether an operand is the elements of one buffer as they are. */
 bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether it needs a pack function: not if plain with one axis in each role, which always merge. */

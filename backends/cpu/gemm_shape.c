@@ -5,7 +5,6 @@
 enum {
     BLOCK_ROWS = 128,
     BLOCK_PANELS = 8,            /* of columns */
-    BLOCK_ROW_BYTES = 512 << 10, /* of a block of rows: it stays in the second cache */
     ITEMS_WANTED = 16,           /* enough for workers of different speed */
     CHUNK_K = 512,               /* panels of both sides together fill the first cache */
     THIN_CHUNK_K = 16,           /* rows that are read side by side, in the order of memory */
@@ -14,6 +13,7 @@ enum {
     THIN_BYTES_LEAST = 256 << 10,
     SPLIT_K_LEAST = 1024,
     SPLITS_MAX = 16,
+    SPLIT_ITEMS_MOST = 4, /* products of more blocks have work for all without splits */
     LINE_BYTES = 64,
     PAGE_BYTES = 4096,
     CACHE_SETS = 2048, /* of the second cache */
@@ -99,9 +99,8 @@ static int64_t even_panels(int64_t panels, int64_t wanted)
 static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     int64_t columns = shape->vectors * gemm->lanes, rows = shape->panel_rows;
-    int64_t a_rows = BLOCK_ROW_BYTES / (most(shape->k, 1) * gemm->element_bytes);
     int64_t m_panels = ceiling(shape->m, rows), n_panels = ceiling(shape->n, columns);
-    int64_t m_wanted = most(1, least(BLOCK_ROWS, a_rows) / rows), n_wanted = BLOCK_PANELS;
+    int64_t m_wanted = most(1, BLOCK_ROWS / rows), n_wanted = BLOCK_PANELS;
     if (shape->thin) {
         m_wanted = m_panels;
         n_wanted = shape->dots ? DOT_PANELS : THIN_PANELS;
@@ -113,7 +112,8 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
         shape->columns.blocks = ceiling(shape->n, shape->columns.block);
         int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
         double cells = (double)shape->rows.block * (double)shape->columns.block;
-        if (items >= ITEMS_WANTED || cells * (double)shape->k < ITEM_PRODUCTS_LEAST ||
+        bool tall = items <= SPLIT_ITEMS_MOST && shape->k >= SPLIT_K_LEAST * SPLITS_MAX / 2;
+        if (items >= ITEMS_WANTED || cells * (double)shape->k < ITEM_PRODUCTS_LEAST || tall ||
             (m_wanted == 1 && n_wanted == 1))
             break;
         if (n_wanted > 2 || m_wanted == 1)
@@ -128,7 +128,7 @@ static void set_splits(bd_gemm_shape *shape)
     int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
     shape->splits = 1;
     shape->split_k = shape->k;
-    if (items > 4 || items == 0 || shape->k < 2 * SPLIT_K_LEAST || shape->dots ||
+    if (items > SPLIT_ITEMS_MOST || items == 0 || shape->k < 2 * SPLIT_K_LEAST || shape->dots ||
         (shape->thin && shape->swapped))
         return;
     shape->splits = least(shape->k / SPLIT_K_LEAST, SPLITS_MAX);
@@ -158,13 +158,26 @@ static bool step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int *
     return true;
 }
 
+/* Both ways may be open: then the longer of the innermost axes is walked. */
+static bd_gemm_walk walk_of(const bd_gemm *gemm, const bd_gemm_operand *operand, bd_kir_role role,
+                            const int64_t *ints)
+{
+    const bd_kir_axis *axes = gemm->program->axes;
+    if (!operand->walks[BD_GEMM_ALONG_K] || !operand->walks[BD_GEMM_ACROSS_K])
+        return operand->walks[BD_GEMM_ALONG_K] ? BD_GEMM_ALONG_K : BD_GEMM_ACROSS_K;
+    int64_t k = bd_kir_int_value(axes[bd_kir_axis_of(gemm->program, BD_KIR_K)].extent, ints);
+    int64_t rows = bd_kir_int_value(axes[bd_kir_axis_of(gemm->program, role)].extent, ints);
+    return k > rows ? BD_GEMM_ALONG_K : BD_GEMM_ACROSS_K;
+}
+
 static void describe_side(const bd_gemm *gemm, const bd_gemm_operand *operand, bd_kir_role role,
                           const int64_t *ints, int64_t batch, bd_gemm_side *side)
 {
     const bd_kir_int *strides = operand->access.strides;
     side->operand = operand;
     side->batches = operand->batched ? batch : 1;
-    side->across = !operand->along_k;
+    side->walk = walk_of(gemm, operand, role, ints);
+    side->across = side->walk == BD_GEMM_ACROSS_K;
     side->plain = operand->plain && step_of(gemm, ints, strides, BD_KIR_K, 0, &side->step_k) &&
                   step_of(gemm, ints, strides, role, 1, &side->step);
     if (side->plain)

@@ -10,23 +10,25 @@
 
 typedef struct loop_kernel {
     bd_kernel base;
-    bd_loop_shape shape;
+    bd_loop_shape shape, narrow;
     bd_kir_int extents[BD_KIR_AXES_MAX];
     size_t slot_sizes[BD_KIR_SLOTS_MAX];
     int slot_count;
     bd_pass_function whole, each[BD_KIR_PHASES_MAX], combine[BD_KIR_PHASES_MAX];
+    bd_pass_function whole_narrow; /* NULL: no such form */
 } loop_kernel;
 
 typedef struct sizes {
+    const bd_loop_shape *shape; /* the form for these sizes */
     int64_t items, tiles, serial, serial_outer, slot_row_bytes;
     int64_t chunk, chunks; /* chunks 0: not split */
     int64_t tile;
     double elements; /* of an item */
 } sizes;
 
-static void split(const loop_kernel *kernel, sizes *s)
+static void split(sizes *s)
 {
-    const bd_loop_shape *shape = &kernel->shape;
+    const bd_loop_shape *shape = s->shape;
     int64_t width = shape->form == BD_LOOP_COLUMN ? (int64_t)shape->lanes : 1;
     int64_t inner = s->serial_outer ? s->serial / s->serial_outer : 0;
     if (!shape->may_split || s->items == 0 || s->items >= BD_LOOP_SPLIT_ITEMS || inner == 0)
@@ -40,14 +42,24 @@ static void split(const loop_kernel *kernel, sizes *s)
     s->chunks = chunks;
 }
 
+static const bd_loop_shape *form_of(const loop_kernel *kernel, int64_t row, int64_t inner)
+{
+    bool is_short = inner <= BD_LOOP_NARROW_INNER || row <= BD_LOOP_NARROW_ROW;
+    return kernel->whole_narrow && is_short ? &kernel->narrow : &kernel->shape;
+}
+
 static sizes sizes_of(const loop_kernel *kernel, const int64_t *ints)
 {
-    const bd_loop_shape *shape = &kernel->shape;
-    sizes s = {.items = 1, .tiles = 1, .serial = 1, .serial_outer = 1, .tile = shape->tile};
+    sizes s = {.items = 1, .tiles = 1, .serial = 1, .serial_outer = 1};
+    int64_t inner = 1;
+    for (int i = 0; i < kernel->shape.serial_count; i++) {
+        inner = bd_kir_int_value(kernel->extents[kernel->shape.serial[i]], ints);
+        s.serial *= inner;
+    }
+    const bd_loop_shape *shape = s.shape = form_of(kernel, s.serial, inner);
+    s.tile = shape->tile;
     for (int i = 0; i < shape->outer_count; i++)
         s.items *= bd_kir_int_value(kernel->extents[shape->outer[i]], ints);
-    for (int i = 0; i < shape->serial_count; i++)
-        s.serial *= bd_kir_int_value(kernel->extents[shape->serial[i]], ints);
     if (shape->serial_count > 0)
         s.serial_outer = bd_kir_int_value(kernel->extents[shape->serial[0]], ints);
     s.elements = (double)s.serial;
@@ -61,13 +73,13 @@ static sizes sizes_of(const loop_kernel *kernel, const int64_t *ints)
     int64_t width = shape->form == BD_LOOP_COLUMN ? (int64_t)shape->lanes : 1;
     for (int i = 0; i < kernel->slot_count; i++)
         s.slot_row_bytes += (s.serial * width * (int64_t)kernel->slot_sizes[i] + 63) & -64;
-    split(kernel, &s);
+    split(&s);
     return s;
 }
 
 static int64_t partials_bytes(const loop_kernel *kernel, const sizes *s)
 {
-    int64_t width = kernel->shape.form == BD_LOOP_COLUMN ? (int64_t)kernel->shape.lanes : 1;
+    int64_t width = s->shape->form == BD_LOOP_COLUMN ? (int64_t)s->shape->lanes : 1;
     return 16 * kernel->shape.reduction_count * width * s->items * (s->chunks + 1);
 }
 
@@ -89,7 +101,7 @@ static int plan(const bd_kernel *base, const int64_t *ints, bd_pass *out_passes)
     sizes s = sizes_of(kernel, ints);
     double item_ns = 4 + s.elements * kernel->shape.element_ns;
     if (s.chunks == 0) {
-        out_passes[0].run = kernel->whole;
+        out_passes[0].run = s.shape == &kernel->narrow ? kernel->whole_narrow : kernel->whole;
         out_passes[0].item_count = s.items;
         out_passes[0].item_ns = item_ns;
         set_params(&s, &out_passes[0]);
@@ -143,7 +155,7 @@ static bd_error *find_all(const bd_loaded *code, loop_kernel *kernel)
         BD_TRY(find(code, "e", i, &kernel->each[i]));
         BD_TRY(find(code, "c", i, &kernel->combine[i]));
     }
-    return NULL;
+    return kernel->narrow.lanes ? find(code, "n", -1, &kernel->whole_narrow) : NULL;
 }
 
 bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_loaded *code,
@@ -152,8 +164,10 @@ bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_load
     static const bd_kernel_ops ops = {plan, scratch, destroy};
     loop_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
     bd_error *err = bd_loop_shape_of(target, program, &kernel->shape);
-    if (!err)
+    if (!err) {
+        bd_loop_narrow_shape_of(program, &kernel->shape, &kernel->narrow);
         err = find_all(code, kernel);
+    }
     if (err) {
         bd_free(kernel);
         return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Emission of LOOP programs; the forms are described in loop_shape.h. Functions:
  *   k          all phases, item by item
+ *   n          as k, in the form for short rows
  *   e0, e1 …   one EACH phase over items and chunks (split)
  *   c0, c1 …   combines its partials; the last one also runs the ROW phases with their stores */
 #include <stdio.h>
@@ -309,9 +310,10 @@ static LLVMValueRef outer_serial(walk *w)
     return w->shape->serial_count ? w->loop.extents[w->shape->serial[0]] : bd_emit_i64(w->emit, 1);
 }
 
-static void emit_whole(bd_module *module, const bd_kir *program, const bd_loop_shape *shape)
+static void emit_whole(bd_module *module, const bd_kir *program, const bd_loop_shape *shape,
+                       const char *name)
 {
-    walk *w = walk_create(module, program, shape, "k");
+    walk *w = walk_create(module, program, shape, name);
     items_begin(w, false);
     if (shape->form == BD_LOOP_MAP) {
         map_item(w);
@@ -403,9 +405,11 @@ static void emit_combine(bd_module *module, const bd_kir *program, const bd_loop
 
 bd_error *bd_loop_emit(bd_module *module, const bd_kir *program)
 {
-    bd_loop_shape shape;
+    bd_loop_shape shape, narrow;
     BD_TRY(bd_loop_shape_of(module->target, program, &shape));
-    emit_whole(module, program, &shape);
+    emit_whole(module, program, &shape, "k");
+    if (bd_loop_narrow_shape_of(program, &shape, &narrow))
+        emit_whole(module, program, &narrow, "n");
     for (int i = 0; i < shape.each_count && shape.may_split; i++) {
         emit_each(module, program, &shape, i);
         emit_combine(module, program, &shape, i);

@@ -135,20 +135,29 @@ static bool has_gather(const bd_kir *program, int axis)
     return false;
 }
 
-static void choose_axis(const bd_kir *program, bd_loop_shape *shape)
+/* The PARALLEL axis along which lanes run best; -1 if there is none. */
+static int best_parallel(const bd_kir *program, bool each_only, int *out_score)
 {
-    int best = -1, best_score = 0, last_serial = -1;
+    int best = -1;
     for (int axis = 0; axis < program->axis_count; axis++) {
-        if (program->axes[axis].role == BD_KIR_SERIAL) {
-            last_serial = axis;
+        if (program->axes[axis].role == BD_KIR_SERIAL)
             continue;
-        }
-        int value = score(program, axis, shape->each_count > 0);
-        if (best < 0 || value >= best_score) {
+        int value = score(program, axis, each_only);
+        if (best < 0 || value >= *out_score) {
             best = axis;
-            best_score = value;
+            *out_score = value;
         }
     }
+    return best;
+}
+
+static void choose_axis(const bd_kir *program, bd_loop_shape *shape)
+{
+    int best_score = 0, last_serial = -1;
+    int best = best_parallel(program, shape->each_count > 0, &best_score);
+    for (int axis = 0; axis < program->axis_count; axis++)
+        if (program->axes[axis].role == BD_KIR_SERIAL)
+            last_serial = axis;
     shape->form = shape->each_count == 0 ? BD_LOOP_MAP : BD_LOOP_COLUMN;
     shape->vector_axis = best;
     if (shape->each_count == 0)
@@ -193,6 +202,33 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
                     program->buffers[program->accesses[program->instrs[i].index].buffer].dtype);
 }
 
+static void sort_axes(const bd_kir *program, bd_loop_shape *shape)
+{
+    shape->serial_count = shape->outer_count = 0;
+    for (int axis = 0; axis < program->axis_count; axis++) {
+        if (program->axes[axis].role == BD_KIR_SERIAL)
+            shape->serial[shape->serial_count++] = axis;
+        else if (axis != shape->vector_axis)
+            shape->outer[shape->outer_count++] = axis;
+    }
+}
+
+bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, bd_loop_shape *out)
+{
+    int unused = 0, axis = best_parallel(program, true, &unused);
+    if (wide->form != BD_LOOP_ROW || wide->vector_axis < 0 || wide->sorts || axis < 0)
+        return false;
+    bd_loop_shape shape = *wide;
+    shape.form = BD_LOOP_COLUMN;
+    shape.vector_axis = axis;
+    shape.lanes = wide->lanes / wide->unroll;
+    shape.unroll = 1;
+    shape.may_split = false;
+    sort_axes(program, &shape);
+    *out = shape;
+    return true;
+}
+
 bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_loop_shape *out)
 {
     bd_loop_shape shape = {.vector_axis = -1};
@@ -226,12 +262,7 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
     }
     choose_axis(program, &shape);
     choose_lanes(target, program, &shape, weight);
-    for (int axis = 0; axis < program->axis_count; axis++) {
-        if (program->axes[axis].role == BD_KIR_SERIAL)
-            shape.serial[shape.serial_count++] = axis;
-        else if (axis != shape.vector_axis)
-            shape.outer[shape.outer_count++] = axis;
-    }
+    sort_axes(program, &shape);
     /* Rows of several phases, as of a softmax, are many or short, unless all is one row. */
     bool one_row = shape.outer_count == 0 && shape.form == BD_LOOP_ROW;
     shape.may_split = (shape.each_count == 1 || (one_row && shape.each_count <= 10)) &&

@@ -4,6 +4,8 @@
  *   MAP     lanes along a PARALLEL axis; an item is a tile of that axis at one point of the others
  *   COLUMN  as MAP with SERIAL loops inside; an item is `lanes` rows
  *   ROW     lanes along the innermost SERIAL axis; an item is one row
+ * Programs that run as ROW have a second form, COLUMN, for sizes with short rows (pooling windows,
+ * a softmax over few classes), whose lanes would stay empty: its sizes decide at each launch.
  * A SORT takes whole rows, so its programs are ROW. COLUMN and ROW without scans and sorts may be
  * split: the outermost SERIAL axis is cut into chunks of a size that depends on sizes only; each
  * EACH phase is a pass over rows and chunks that leaves partials in the shared scratch, followed by
@@ -19,6 +21,8 @@ enum {
     BD_LOOP_TILE_BYTES = 16384, /* of the widest buffer: an item of a map */
     BD_LOOP_CHUNK = 32768,      /* elements of a chunk of a split reduction */
     BD_LOOP_SPLIT_ITEMS = 16,   /* fewer items than this are split */
+    BD_LOOP_NARROW_INNER = 8,   /* rows up to this along the innermost axis are short, */
+    BD_LOOP_NARROW_ROW = 32,    /* and those of so many elements */
     BD_LOOP_REDUCTIONS_MAX = 128,
     BD_LOOP_SCANS_MAX = 32, /* of a phase */
 };
@@ -55,6 +59,8 @@ typedef struct bd_loop_shape {
 /* UNSUPPORTED if the program has more reductions than fit. */
 bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program,
                            bd_loop_shape *out) BD_MUST_USE;
+/* The form for short rows of a program that else runs as `wide`; false if there is none. */
+bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, bd_loop_shape *out);
 /* Whether a phase's innermost loop is one masked loop: less code than a full one and a masked tail,
  * at some instructions more a turn. */
 bool bd_loop_is_single(const bd_loop_shape *shape, const bd_kir *program,

@@ -66,6 +66,7 @@ struct bd_pool {
     /* The place in the submission at hand: owned by whoever opens stages. */
     bd_submission *submission;
     uint32_t launch_number, block_number;
+    int64_t launch_began_ns;
     int pass_number, pass_count;
     bool flat; /* all blocks of this launch at once */
     struct stage stage;
@@ -238,11 +239,14 @@ static bool next_stage(bd_pool *pool)
         stage->ns = 0;
         if (pool->launch_number >= submission->launch_count)
             return false;
-        const bd_launch *launch = &submission->launches[pool->launch_number];
+        bd_launch *launch = &submission->launches[pool->launch_number];
         const bd_kernel_ops *ops = launch->kernel->ops;
         stage->launch = launch;
         stage->launch_number = pool->launch_number;
         if (pool->block_number >= launch->block_count) {
+            int64_t now = bd_now_ns();
+            launch->run_ns = now - pool->launch_began_ns;
+            pool->launch_began_ns = now;
             pool->launch_number++;
             pool->block_number = 0;
             pool->pass_number = 0;
@@ -295,6 +299,7 @@ static void start_submission(bd_pool *pool, bd_submission *submission)
 {
     pool->submission = submission;
     pool->launch_number = pool->block_number = 0;
+    pool->launch_began_ns = bd_now_ns();
     pool->pass_number = 0;
 }
 

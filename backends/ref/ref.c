@@ -8,6 +8,7 @@
 
 #include "backends/ref/interp.h"
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
 #include "proto/base/arena.h"
 #include "proto/base/assert.h"
 
@@ -119,7 +120,8 @@ static void submit(bd_device *device, bd_submission *submission)
 {
     (void)device;
     for (uint32_t i = 0; i < submission->launch_count; i++) {
-        const bd_launch *launch = &submission->launches[i];
+        bd_launch *launch = &submission->launches[i];
+        int64_t began = bd_now_ns();
         for (uint32_t j = 0; j < launch->block_count; j++) {
             bd_ref_run run = {.program = launch->kernel->program,
                               .block = &launch->blocks[j],
@@ -130,6 +132,7 @@ static void submit(bd_device *device, bd_submission *submission)
             bd_ref_layout_of(run.program, run.block->ints, &layout);
             bd_ref_run_block(&run, &layout, submission->scratch);
         }
+        launch->run_ns = bd_now_ns() - began;
     }
     if (submission->done)
         submission->done(submission);

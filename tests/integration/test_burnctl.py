@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -45,6 +46,18 @@ def test_json(daemon):
     assert json.loads(ctl("-o", "json", "devices", BURN_URL=url).stdout)[0]["device"]
     assert isinstance(json.loads(ctl("-o", "json", "kernels", BURN_URL=url).stdout), list)
     client.close()
+
+
+def test_kernels_tell_how_long_they_ran(daemon):
+    url = "unix://" + daemon.path
+    script = "import burn; x = burn.ones(700, 700); assert [(x @ x).sum().item() for i in range(3)] == [700.0 ** 3] * 3"
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=dict(os.environ, BURN_URL=url))
+    seconds = time.monotonic() - begin
+    kernels = json.loads(ctl("--url", url, "-o", "json", "kernels").stdout)
+    product = next(kernel for kernel in kernels if kernel["family"] == "contraction")
+    assert product["launches"] == 3
+    assert 3 * 2 * 700 ** 3 / 1e7 < product["run_us"] < seconds * 1e6  # no machine does 10 TFLOP/s
 
 
 def test_tables(daemon):

@@ -365,7 +365,7 @@ static void submit(binding *bound, const bd_plan_launch *launch)
         return;
     bd_kernel *kernel;
     must(bound->ops->compile(bound->device, bound->plan->programs[launch->kernel], &kernel));
-    bd_launch made = {kernel, bind_blocks(bound, launch), launch->block_count};
+    bd_launch made = {kernel, bind_blocks(bound, launch), launch->block_count, 0};
     bd_fault fault = {0};
     volatile bool done = false;
     size_t scratch = 0;

@@ -55,9 +55,10 @@ def test_kernels_tell_how_long_they_ran(daemon):
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=dict(os.environ, BURN_URL=url))
     seconds = time.monotonic() - begin
     kernels = json.loads(ctl("--url", url, "-o", "json", "kernels").stdout)
-    product = next(kernel for kernel in kernels if kernel["family"] == "contraction")
-    assert product["launches"] == 3
-    assert 3 * 2 * 700 ** 3 / 1e7 < product["run_us"] < seconds * 1e6  # no machine does 10 TFLOP/s
+    products = [kernel for kernel in kernels if kernel["family"] == "contraction"]
+    assert sum(kernel["launches"] for kernel in products) == 3
+    run_us = sum(kernel["run_us"] for kernel in products)
+    assert 3 * 2 * 700 ** 3 / 1e7 < run_us < seconds * 1e6  # no processor does 10 TFLOP/s
 
 
 def test_tables(daemon):

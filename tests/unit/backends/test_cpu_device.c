@@ -350,7 +350,7 @@ START_TEST(work_runs_in_order)
     }
     bd_launch launches[CHAIN];
     for (int i = 0; i < CHAIN; i++) /* one block, or all three side by side */
-        launches[i] = i % 4 == 3 ? (bd_launch){kernel, blocks, 3, 0} : (bd_launch){kernel, blocks, 1, 0};
+        launches[i] = (bd_launch){kernel, blocks, i % 4 == 3 ? 3 : 1, 0};
     bd_submission submissions[SUBMISSIONS];
     bd_fault fault = {0};
     atomic_int done = 0;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "engine/graph_parts.h"
-#include "engine/rules.h"
+#include "engine/rules_build.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
@@ -112,7 +112,7 @@ static void accumulate(gradient_sweep *sweep, const char *name, bd_node node, bd
         return;
     bd_node before = carried ? sweep->carried.items[node] : sweep->gradients.items[node];
     if (before != BD_NODE_NONE)
-        gradient = bd_build_add(graph, before, gradient);
+        gradient = bd_rule_sum_of_gradients(graph, before, gradient);
     if (carried)
         sweep->carried.items[node] = gradient;
     else

@@ -160,11 +160,6 @@ bd_node bd_build_reshape(bd_graph *graph, bd_node node, const bd_int *dims, uint
     return with_dims(graph, BURN_OP_RESHAPE, node, dims, rank);
 }
 
-bd_node bd_build_add(bd_graph *graph, bd_node a, bd_node b)
-{
-    return bd_build(graph, BURN_OP_ADD, (bd_node[]){a, b}, 2, NULL);
-}
-
 bd_node bd_build_sum_to(bd_graph *graph, bd_node node, bd_node like)
 {
     if (graph->error || node == BD_NODE_NONE || like == BD_NODE_NONE)

@@ -84,7 +84,6 @@ uint32_t bd_build_record(bd_graph *graph, const burn_op_info *info, const bd_rec
                          uint32_t out_max);
 /* A node of its own with the same elements. */
 bd_node bd_build_identity(bd_graph *graph, bd_node node);
-bd_node bd_build_add(bd_graph *graph, bd_node a, bd_node b);
 /* Cheaper to compute again than to keep. */
 bool bd_op_is_cheap(const burn_op_info *info);
 

@@ -158,6 +158,23 @@ bd_node bd_rule_zeros(bd_graph *graph, bd_node like)
     return bd_build(graph, BURN_OP_FULL, &zero, 1, attrs);
 }
 
+static bool is_slice_of_zeros(bd_graph *graph, bd_node node)
+{
+    const bd_graph_node *at = bd_graph_at(graph, node);
+    return at->kind == BD_NODE_OP && at->op == BURN_OP_SLICE_SET &&
+           at->inputs[0] == bd_rule_zeros(graph, node);
+}
+
+bd_node bd_rule_sum_of_gradients(bd_graph *graph, bd_node a, bd_node b)
+{
+    bool swaps = !is_slice_of_zeros(graph, b);
+    bd_node slice = swaps ? a : b, rest = swaps ? b : a;
+    if (!is_slice_of_zeros(graph, slice))
+        return bd_build(graph, BURN_OP_ADD, (bd_node[]){a, b}, 2, NULL);
+    const bd_graph_node *part = bd_graph_at(graph, slice);
+    return bd_build(graph, BURN_OP_SLICE_ADD, (bd_node[]){rest, part->inputs[1]}, 2, part->attrs);
+}
+
 bd_node bd_rule_reshape(bd_graph *graph, bd_node node, bd_attr_value shape)
 {
     bd_int dims[BURN_RANK_MAX];

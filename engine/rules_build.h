@@ -46,6 +46,9 @@ bd_attr_value bd_rule_conv_high(bd_graph *graph, bd_attr_value extents, bd_attr_
                                 bd_attr_value dilations);
 
 bd_node bd_rule_zeros(bd_graph *graph, bd_node like);
+/* The sum of two gradients of one node. What is zero outside a slice is added in its place, so that
+ * those of n slices of a tensor cost as much as the tensor, not n times as much. */
+bd_node bd_rule_sum_of_gradients(bd_graph *graph, bd_node a, bd_node b);
 bd_node bd_rule_reshape(bd_graph *graph, bd_node node, bd_attr_value shape);
 /* Broadcast to sizes. */
 bd_node bd_rule_expand_to(bd_graph *graph, bd_node node, bd_attr_value sizes);

@@ -3083,6 +3083,21 @@ static void gradient_slice_set(const bd_rule_call *call, bd_node *out)
     }
 }
 
+static void gradient_slice_add(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        out[0] = bd_rule_gradient(graph, call->gradient, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        const bd_attr_value a1[] = {call->attrs[0], call->attrs[1], call->attrs[2]};
+        bd_node n2 = bd_build(graph, BURN_OP_SLICE, (bd_node[]){call->gradient}, 1, a1);
+        out[1] = bd_rule_gradient(graph, n2, call->inputs[1]);
+    }
+}
+
 static void gradient_attend(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
@@ -4589,6 +4604,7 @@ static const bd_gradient_rule gradient_rules[399] = {
     [BURN_OP_NLL_LOSS] = gradient_nll_loss,
     [BURN_OP_DOT] = gradient_dot,
     [BURN_OP_SLICE_SET] = gradient_slice_set,
+    [BURN_OP_SLICE_ADD] = gradient_slice_add,
     [BURN_OP_ATTEND] = gradient_attend,
     [BURN_OP_ATTEND_WEIGHTS] = gradient_attend_weights,
     [BURN_OP_CAUSAL] = gradient_causal,

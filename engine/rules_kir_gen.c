@@ -241,6 +241,7 @@ int bd_op_kir(burn_op op)
     case BURN_OP_CLIP_COEFFICIENT:
     case BURN_OP_DOT:
     case BURN_OP_SLICE_SET:
+    case BURN_OP_SLICE_ADD:
     case BURN_OP_ATTEND:
     case BURN_OP_ATTEND_WEIGHTS:
     case BURN_OP_CAUSAL:

@@ -100,7 +100,7 @@ static bool store_windows(bd_region *region, bd_node node)
 bool bd_region_store_update(bd_region *region, bd_node node)
 {
     const bd_graph_node *update = bd_graph_at(region->graph, node);
-    if ((bd_kir_store)bd_lower_code(update) == BD_KIR_ACCUMULATE)
+    if (update->op == BURN_OP_WINDOW_ADD)
         return store_windows(region, node);
     const bd_graph_node *written = bd_graph_at(region->graph, update->inputs[1]);
     bd_position at = span(region, written), place;
@@ -108,7 +108,8 @@ bool bd_region_store_update(bd_region *region, bd_node node)
     bd_graph_node slice = *update;
     slice.dims = written->dims;
     return bd_slice_place(region, &slice, update, &at, &place) &&
-           add_root_of(region, update->inputs[1], &at, &place, (bd_region_root){.target = node});
+           add_root_of(region, update->inputs[1], &at, &place,
+                       (bd_region_root){.target = node, .mode = (uint8_t)bd_lower_code(update)});
 }
 
 bool bd_region_store_scatter(bd_region *region, bd_node node)

@@ -98,3 +98,46 @@ def test_gradient_is_the_slope(row):
             tolerance = 1e-2 if "float32" in row.expression else 2e-5
             assert abs(slope - gradient[index]) <= tolerance * max(1.0, abs(slope), abs(gradient[index])), \
                 f"{name}[{index}]: slope {slope}, gradient {gradient[index]}"
+
+
+def test_gradients_of_slices_add_up():
+    """Slices that lie apart, overlap, have steps, and are all of it, in any order."""
+    x = burn.randn(7, 9, dtype=burn.float64, requires_grad=True)
+    weights = np.random.default_rng(0).standard_normal((9, 7, 9))
+    w = [burn.tensor(each) for each in weights]
+    total = (x[:, 2] * w[0][:, 2]).sum() + (x[1:5, ::2] * w[1][1:5, ::2]).sum() + (x * w[2]).sum()
+    total = total + (x[3:] * w[3][3:]).sum() + (x[3:] * w[4][3:]).sum() + (x[0] * w[5][0]).sum()
+    total = total + (x[-2:, 4:] * w[6][-2:, 4:]).sum() + (x.t()[8] * w[7].t()[8]).sum() + (x.flip(0)[0] * w[8][0]).sum()
+    want = weights[2].copy()
+    want[:, 2] += weights[0][:, 2]
+    want[1:5, ::2] += weights[1][1:5, ::2]
+    want[3:] += weights[3][3:] + weights[4][3:]
+    want[0] += weights[5][0]
+    want[-2:, 4:] += weights[6][-2:, 4:]
+    want[:, 8] += weights[7][:, 8]
+    want[-1] += weights[8][0]
+    total.backward()
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_of_many_slices_take_the_room_of_one():
+    x = burn.randn(64, 1 << 16, requires_grad=True)  # 16 MiB
+    before = burn.stats()["memory"]["pool_bytes"]
+    sum(((row * row).sum() * k for k, row in enumerate(x)), burn.zeros(())).backward()
+    scale = 2 * np.arange(64, dtype=np.float32)[:, None]
+    np.testing.assert_allclose(x.grad.numpy(), scale * x.detach().numpy(), rtol=1e-5)
+    assert burn.stats()["memory"]["pool_bytes"] - before < 256 << 20
+
+
+def test_gradients_of_gradients_of_slices():
+    x = burn.randn(5, 6, dtype=burn.float64, requires_grad=True)
+    y = (x[:, 1] ** 3).sum() + (x[1:4] ** 3).sum() + (x[::2, 3:] ** 3).sum()
+    first, = burn.autograd.grad(y, x, create_graph=True)
+    (first * first).sum().backward()
+    value = x.detach().numpy()
+    times = np.zeros((5, 6))
+    times[:, 1] += 1
+    times[1:4] += 1
+    times[::2, 3:] += 1
+    np.testing.assert_allclose(first.detach().numpy(), 3 * times * value**2, rtol=1e-12)
+    np.testing.assert_allclose(x.grad.numpy(), 36 * times**2 * value**3, rtol=1e-12)

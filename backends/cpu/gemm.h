@@ -22,7 +22,7 @@ burn_dtype bd_gemm_element(const bd_kir *program);
 /* Writes the micro-kernels for an element type, F32 or F64, into a module (gemm_micro.c). */
 void bd_micro_emit(bd_module *module, burn_dtype element);
 /* Changes when the code that bd_micro_emit or bd_gemm_emit writes changes: part of object keys. */
-enum { BD_GEMM_VERSION = 2 };
+enum { BD_GEMM_VERSION = 3 };
 
 bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* The kernel owns own_code once this succeeds; micro is borrowed and outlives the kernel. The

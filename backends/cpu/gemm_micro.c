@@ -271,43 +271,120 @@ static LLVMValueRef row_pointer(const writer *w, unsigned base, unsigned step, i
     return at(w, parameter(w, base), first);
 }
 
+/* The pointers of a function of dot products: to its rows, and to the sums of each other row. */
+typedef struct dot_rows {
+    int rows, others;
+    LLVMValueRef s[BD_MICRO_DOT_ROWS], t[BD_MICRO_DOT_ROWS], c[BD_MICRO_DOT_ROWS];
+} dot_rows;
+
+/* Lanes of a where bit `distance` of the lane is clear, of b elsewhere, each from itself or from
+ * the lane across that bit. */
+static LLVMValueRef pick(const writer *w, LLVMValueRef a, LLVMValueRef b, unsigned distance,
+                         bool across)
+{
+    LLVMValueRef from[64];
+    for (unsigned i = 0; i < w->lanes; i++) {
+        unsigned lane = across ? i ^ distance : i;
+        from[i] = LLVMConstInt(w->module->i32, i & distance ? w->lanes + lane : lane, 0);
+    }
+    return LLVMBuildShuffleVector(w->builder, a, b, LLVMConstVector(from, w->lanes), "");
+}
+
+/* The upper half of a vector added to its lower half. */
+static LLVMValueRef fold(const writer *w, LLVMValueRef vector, unsigned lanes)
+{
+    LLVMValueRef halves[2], from[64];
+    for (unsigned half = 0; half < 2; half++) {
+        for (unsigned i = 0; i < lanes / 2; i++)
+            from[i] = LLVMConstInt(w->module->i32, half * lanes / 2 + i, 0);
+        halves[half] = LLVMBuildShuffleVector(w->builder, vector, vector,
+                                              LLVMConstVector(from, lanes / 2), "");
+    }
+    return LLVMBuildFAdd(w->builder, halves[0], halves[1], "");
+}
+
+/* The sums over the lanes of `rows` vectors, side by side in memory. Destroys the vectors. */
+static void store_lane_sums(const writer *w, LLVMValueRef *vectors, unsigned rows, LLVMValueRef to)
+{
+    unsigned together = 1; /* rows whose sums share a vector, in turn */
+    for (; together < rows && together < w->lanes; together *= 2)
+        for (unsigned i = 0; i < rows / together; i += 2)
+            vectors[i / 2] = LLVMBuildFAdd(
+                w->builder, pick(w, vectors[i], vectors[i + 1], together, false),
+                pick(w, vectors[i], vectors[i + 1], together, true), "");
+    for (unsigned i = 0; i < rows / together; i++) {
+        for (unsigned lanes = w->lanes; lanes > together; lanes /= 2)
+            vectors[i] = fold(w, vectors[i], lanes);
+        store(w, vectors[i], at(w, to, i64(w, i * together)));
+    }
+}
+
+/* Adds what the vectors left: the products of single elements from k on. */
+static void add_rest(const writer *w, const dot_rows *d, LLVMValueRef first)
+{
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
+    LLVMBasicBlockRef head = block(w, "rest"), body = block(w, "one"), exit = block(w, "exit");
+    LLVMBuildBr(w->builder, head);
+    go(w, head);
+    LLVMValueRef k = LLVMBuildPhi(w->builder, w->module->i64, "");
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSLT, k, parameter(w, 6)), body, exit);
+    go(w, body);
+    for (int o = 0; o < d->others; o++) {
+        LLVMValueRef t = load(w, w->scalar, at(w, d->t[o], k));
+        for (int r = 0; r < d->rows; r++) {
+            LLVMValueRef s = load(w, w->scalar, at(w, d->s[r], k));
+            LLVMValueRef place = at(w, d->c[o], i64(w, r));
+            store(w, multiply_add(w, s, t, load(w, w->scalar, place)), place);
+        }
+    }
+    LLVMValueRef next = LLVMBuildAdd(w->builder, k, i64(w, 1), "");
+    LLVMBuildBr(w->builder, head);
+    incoming(k, first, entry);
+    incoming(k, next, body);
+    go(w, exit);
+}
+
 static void write_dots(writer *w, int rows, int others)
 {
     char name[16];
     snprintf(name, sizeof name, "d%dx%d", rows, others);
-    begin(w, name, "pipipi");
-    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
-    LLVMBasicBlockRef head = block(w, "head"), body = block(w, "body"), exit = block(w, "exit");
-    LLVMValueRef s_rows[BD_MICRO_DOT_ROWS], t_rows[BD_MICRO_DOT_ROWS], t[BD_MICRO_DOT_ROWS];
+    begin(w, name, "pipipii");
+    dot_rows d = {.rows = rows, .others = others};
     for (int r = 0; r < rows; r++)
-        s_rows[r] = row_pointer(w, 0, 1, r);
-    for (int o = 0; o < others; o++)
-        t_rows[o] = row_pointer(w, 2, 3, o);
+        d.s[r] = row_pointer(w, 0, 1, r);
+    for (int o = 0; o < others; o++) {
+        d.t[o] = row_pointer(w, 2, 3, o);
+        d.c[o] = row_pointer(w, 4, 5, o);
+    }
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
+    LLVMBasicBlockRef head = block(w, "head"), body = block(w, "body"), after = block(w, "after");
     LLVMBuildBr(w->builder, head);
     go(w, head);
     LLVMValueRef k = LLVMBuildPhi(w->builder, w->module->i64, "");
-    LLVMValueRef sums[BD_MICRO_DOT_ROWS * BD_MICRO_DOT_ROWS];
-    for (int i = 0; i < rows * others; i++)
-        sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
-    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSLT, k, parameter(w, 5)), body, exit);
-    go(w, body);
+    LLVMValueRef sums[BD_MICRO_DOT_ROWS][BD_MICRO_DOT_ROWS];
     for (int o = 0; o < others; o++)
-        t[o] = load(w, w->vector, at(w, t_rows[o], k));
+        for (int r = 0; r < rows; r++)
+            sums[o][r] = LLVMBuildPhi(w->builder, w->vector, "");
+    LLVMValueRef next = LLVMBuildAdd(w->builder, k, i64(w, w->lanes), "");
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSLE, next, parameter(w, 6)), body, after);
+    go(w, body);
+    LLVMValueRef t[BD_MICRO_DOT_ROWS];
+    for (int o = 0; o < others; o++)
+        t[o] = load(w, w->vector, at(w, d.t[o], k));
     for (int r = 0; r < rows; r++) {
-        LLVMValueRef s = load(w, w->vector, at(w, s_rows[r], k));
+        LLVMValueRef s = load(w, w->vector, at(w, d.s[r], k));
         for (int o = 0; o < others; o++) {
-            LLVMValueRef sum = sums[r * others + o];
-            incoming(sum, LLVMConstNull(w->vector), entry);
-            incoming(sum, multiply_add(w, s, t[o], sum), body);
+            incoming(sums[o][r], LLVMConstNull(w->vector), entry);
+            incoming(sums[o][r], multiply_add(w, s, t[o], sums[o][r]), body);
         }
     }
-    LLVMValueRef next = LLVMBuildAdd(w->builder, k, i64(w, w->lanes), "");
     LLVMBuildBr(w->builder, head);
     incoming(k, i64(w, 0), entry);
     incoming(k, next, body);
-    go(w, exit);
-    for (int i = 0; i < rows * others; i++)
-        store(w, sums[i], at(w, parameter(w, 4), i64(w, i * (int)w->lanes)));
+    go(w, after);
+    for (int o = 0; o < others; o++)
+        store_lane_sums(w, sums[o], (unsigned)rows, d.c[o]);
+    add_rest(w, &d, k);
     LLVMBuildRetVoid(w->builder);
 }
 

@@ -4,8 +4,7 @@
  *   "m<rows>x<vectors>"  bd_micro_tile: c[r, j] = sum of a[r * a_row_step + k * a_step] times
  *                        b[j + k * b_step], for rows r and vectors * L columns j,
  *                        added to what c holds if `add` is not 0. No masks.
- *   "d<rows>x<others>"   bd_micro_dots: the sums of s[r, k] * t[o, k], each left as L partial sums:
- *                        c[(r * others + o) * L + lane]; k is a multiple of L.
+ *   "d<rows>x<others>"   bd_micro_dots: c[o, r] = sum of s[r, k] * t[o, k]; steps between rows.
  *   "t"                  bd_micro_turn: to[c * to_step + r] = from[r * from_step + c] for r < rows,
  *                        c < columns. rows <= bd_micro_turn_rows; that many elements are written
  * for each c, junk from `rows` on, in the order of c. Steps are in elements. Generated code is pure
@@ -23,7 +22,7 @@ enum { BD_MICRO_ROWS_MAX = 9, BD_MICRO_VECTORS_MAX = 4, BD_MICRO_DOT_ROWS = 4 };
 typedef void (*bd_micro_tile)(const void *a, int64_t a_row_step, int64_t a_step, const void *b,
                               int64_t b_step, void *c, int64_t c_step, int64_t k, int64_t add);
 typedef void (*bd_micro_dots)(const void *s, int64_t s_step, const void *t, int64_t t_step, void *c,
-                              int64_t k);
+                              int64_t c_step, int64_t k);
 typedef void (*bd_micro_turn)(const void *from, int64_t from_step, void *to, int64_t to_step,
                               int64_t rows, int64_t columns);
 

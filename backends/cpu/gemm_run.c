@@ -206,54 +206,21 @@ static void run_chunk(const item *it, int64_t direct_end)
     }
 }
 
-/* The dot product of a row and a column: the partial sums of the lanes, then the last few k. */
-static void finish_dot(const item *it, const char *partial, const char *s, const char *t,
-                       int64_t k_done, char *to)
-{
-    int64_t lanes = it->gemm->lanes, k_end = it->shape->k;
-    if (it->gemm->element == BURN_F32) {
-        const float *sums = (const float *)(const void *)partial;
-        const float *x = (const float *)(const void *)s, *y = (const float *)(const void *)t;
-        float sum = 0;
-        for (int64_t i = 0; i < lanes; i++)
-            sum += sums[i];
-        for (int64_t k = k_done; k < k_end; k++)
-            sum += x[k] * y[k];
-        memcpy(to, &sum, sizeof sum);
-    } else {
-        const double *sums = (const double *)(const void *)partial;
-        const double *x = (const double *)(const void *)s, *y = (const double *)(const void *)t;
-        double sum = 0;
-        for (int64_t i = 0; i < lanes; i++)
-            sum += sums[i];
-        for (int64_t k = k_done; k < k_end; k++)
-            sum += x[k] * y[k];
-        memcpy(to, &sum, sizeof sum);
-    }
-}
-
 static void run_dots(const item *it)
 {
     const bd_gemm *gemm = it->gemm;
     const bd_gemm_shape *shape = it->shape;
-    int64_t bytes = gemm->element_bytes, whole = shape->k / gemm->lanes * gemm->lanes;
-    int64_t s_step = shape->columns.step, count = 0, others = 0;
+    int64_t bytes = gemm->element_bytes, s_step = shape->columns.step, count = 0, others = 0;
     bool direct = shape->rows.source == BD_GEMM_DIRECT;
     int64_t t_step = direct ? shape->rows.step : shape->k, t_first = direct ? 0 : it->m;
-    char *partial = it->call->worker_scratch + shape->worker_temp;
     for (int64_t n = it->n; n < it->n_end; n += count) {
         count = it->n_end - n >= BD_MICRO_DOT_ROWS ? BD_MICRO_DOT_ROWS : 1;
-        const char *s = it->b + n * s_step * bytes;
         for (int64_t m = it->m; m < it->m_end; m += others) {
             others = it->m_end - m >= 4 ? 4 : it->m_end - m >= 2 ? 2 : 1;
-            const char *t = it->a + (m - t_first) * t_step * bytes;
-            gemm->micro.dots[count][others](s, s_step, t, t_step, partial, whole);
-            for (int64_t i = 0; i < count * others; i++)
-                finish_dot(it, partial + i * gemm->lanes * bytes, s + i / others * s_step * bytes,
-                           t + i % others * t_step * bytes, whole,
-                           it->c +
-                               ((m - it->m + i % others) * it->c_step + n - it->n + i / others) *
-                                   bytes);
+            gemm->micro.dots[count][others](it->b + n * s_step * bytes, s_step,
+                                            it->a + (m - t_first) * t_step * bytes, t_step,
+                                            it->c + ((m - it->m) * it->c_step + n - it->n) * bytes,
+                                            it->c_step, shape->k);
         }
     }
     run_epilogue(it, it->n, it->n_end, it->c, it->c_step);

@@ -9,7 +9,7 @@ enum {
     CHUNK_K = 512,               /* panels of both sides together fill the first cache */
     THIN_CHUNK_K = 16,           /* rows that are read side by side, in the order of memory */
     THIN_PANELS = 16,
-    DOT_PANELS = 2,
+    DOT_PANELS = 1,
     THIN_BYTES_LEAST = 256 << 10,
     SPLIT_K_LEAST = 1024,
     SPLITS_MAX = 16,
@@ -289,14 +289,15 @@ static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
     shape->worker_temp = place(&shape->worker_bytes, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
 }
 
-/* Few rows over a matrix that does not stay in a cache. */
+/* Few rows: packing the columns would take longer than the product. Columns that lie along N wait
+ * for memory only if they do not stay in a cache. */
 static void set_thin(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     const bd_gemm_side *columns = &shape->columns;
+    bool few = shape->m <= BD_GEMM_THIN_ROWS && columns->plain;
     bool large = shape->n * shape->k * gemm->element_bytes > THIN_BYTES_LEAST;
-    shape->thin = shape->m <= BD_GEMM_THIN_ROWS && columns->plain && large &&
-                  (columns->step == 1 || columns->step_k == 1);
-    shape->dots = shape->thin && columns->step_k == 1;
+    shape->dots = few && columns->step_k == 1 && shape->k >= gemm->lanes;
+    shape->thin = shape->dots || (few && large && columns->step == 1);
 }
 
 /* The product with rows from A, or from B. */

@@ -143,27 +143,16 @@ def tensor_stub():
     return "\n".join(out) + TENSOR_TAIL
 
 
-def _layers(source):
-    names = re.search(r"^from \.nn\.functional import \([^\n]*\n([^)]*)\)", source, re.M).group(1).replace("\n", " ").split(",")
-    return "from .nn.functional import (" + ", ".join(f"{n} as {n}" for n in map(str.strip, names) if n) + ")"
-
-
 def package_stub():
     source = (HOME / "__init__.py").read_text()
     out = [HEAD + "import builtins as _builtins", "from collections.abc import Callable, Iterable, Sequence",
            "from typing import Any, Literal", "", "from . import _core"]
-    for module, names in re.findall(r"^from (\._\w+) import (\([^)]*\)|[^\n#]+)", source, re.M):
-        if module == "._functions":
-            continue
+    for module, names in re.findall(r"^from (\.[\w.]*) import (\([^)]*\)|[^\n#]+)", source, re.M):
         names = [name.strip() for name in re.sub(r"#[^\n]*|\n", " ", names).strip("( )").split(",")]
-        names = [name for name in names if " as _" not in name]
-        out.append(f"from {module} import (" + ", ".join(f"{name} as {name}" for name in names) + ")")
-    out += ["from . import (accelerator as accelerator, amp as amp, autograd as autograd, backends as backends,",
-            "               cuda as cuda, func as func, nn as nn, optim as optim, utils as utils)",
-            "from .amp import autocast as autocast",
-            "from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype, "
-            "is_autocast_enabled as is_autocast_enabled",
-            _layers(source), "",
+        names = [name for name in names if name and " as _" not in name and not name.startswith("_")]
+        if names and module != "._functions":
+            out.append(f"from {module} import (" + ", ".join(f"{name} as {name}" for name in names) + ")")
+    out += ["",
             "_bool = _builtins.bool", "_int = _builtins.int", "_float = _builtins.float",
             "_dtype = dtype", "_type = type[Any]",
             "bool = bool_", "float = float32", "int = int32",

@@ -36,7 +36,7 @@ Error = _core.Error
 DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
 __version__ = "0.1.0"
 
-from . import accelerator, amp, autograd, backends, cuda, func, nn, optim, utils  # noqa: E402,F401
+from . import accelerator, amp, autograd, backends, cuda, distributions, func, nn, optim, utils  # noqa: E402,F401
 from .amp import autocast  # noqa: E402,F401
 from .amp.autocast_mode import get_autocast_dtype, is_autocast_enabled  # noqa: E402,F401
 from .nn.functional import (  # noqa: E402,F401

@@ -8,7 +8,7 @@ import os
 from typing import Any, Sequence
 
 from . import _core, _ops
-from ._dtype import as_dtype, bool_, device as Device, float64, get_default_dtype, int64
+from ._dtype import as_dtype, bool_, device as Device, float32, float64, get_default_dtype, int64
 from ._tensor import Tensor
 
 
@@ -133,8 +133,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         made = data.detach().clone() if dtype is None else data.detach().to(dtype).clone()
         return _finish(made, requires_grad)
     made = _core.tensor(data, dtype)
-    if dtype is None and made.dtype.is_floating_point and not hasattr(data, "dtype"):
-        made = made.to(get_default_dtype())
+    if dtype is None and made.dtype is float32 is not get_default_dtype() and not hasattr(data, "dtype"):
+        made = _core.tensor(data, get_default_dtype())
     return _finish(made, requires_grad)
 
 

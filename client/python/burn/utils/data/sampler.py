@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, Iterable, Iterator, Sequence, Sized, TypeVar
 
-from ..._creation import Generator, draw, randperm
+from ..._creation import Generator, randperm
+from ..._random import host_random
 from ..._tensor import Tensor
 
 T = TypeVar("T")
@@ -33,11 +34,6 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
-def _host_random(count: int, generator: Generator | None) -> Any:
-    import numpy as np
-    return np.random.Generator(np.random.Philox(key=draw(max(count, 1), generator)))
-
-
 class RandomSampler(Sampler[int]):
     """A new random order each time; with replacement, num_samples independent draws."""
 
@@ -57,7 +53,7 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         size, left = len(self.data_source), self.num_samples
         if self.replacement:
-            yield from _host_random(left, self.generator).integers(0, size, left).tolist()
+            yield from host_random(left, self.generator).integers(0, size, left).tolist()
             return
         while left > 0:
             order = randperm(size, generator=self.generator).tolist()[:left]
@@ -100,7 +96,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.weights, self.num_samples, self.replacement, self.generator = values, num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
-        random = _host_random(self.num_samples, self.generator)
+        random = host_random(self.num_samples, self.generator)
         chances = self.weights / self.weights.sum()
         yield from random.choice(len(chances), self.num_samples, self.replacement, chances).tolist()
 

@@ -143,12 +143,18 @@ static void propagate(gradient_sweep *sweep, bd_node node)
     if (any && !rule) {
         bd_graph_fail(graph, BD_ERROR(UNSUPPORTED, "op %s has no gradient", name));
     } else if (any) {
+        const burn_op_info *info = burn_op_lookup(producer->op);
+        bd_node *inputs = bd_arena_copy(&graph->arena, producer->inputs,
+                                        sizeof *inputs * producer->input_count);
+        bd_node ends[2] = {node, gradient};
+        bd_build_widen(graph, info, inputs, producer->input_count);
+        bd_build_widen(graph, info, ends, 2);
         rule(&(bd_rule_call){.graph = graph,
-                             .self = node,
-                             .inputs = producer->inputs,
+                             .self = ends[0],
+                             .inputs = inputs,
                              .input_count = producer->input_count,
                              .attrs = producer->attrs,
-                             .gradient = gradient,
+                             .gradient = ends[1],
                              .wanted = wanted},
              out);
         for (uint32_t i = 0; i < producer->input_count && !graph->error; i++)

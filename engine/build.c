@@ -286,6 +286,7 @@ static bool lift_scalars(op_making *making)
 static uint32_t decompose(const op_making *making, bd_node *out, uint32_t out_max)
 {
     bd_graph *graph = making->graph;
+    bd_build_widen(graph, making->info, making->inputs, making->count);
     uint32_t count =
         bd_decompose_rule_of(making->info->number)(&(bd_rule_call){.graph = graph,
                                                                    .inputs = making->inputs,

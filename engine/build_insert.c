@@ -108,6 +108,26 @@ bd_node bd_build_cast(bd_graph *graph, bd_node node, burn_dtype dtype)
                      &(bd_attr_value){.value = dtype});
 }
 
+static bool is_arithmetic(const burn_op_info *info)
+{
+    return (info->flags & BURN_OP_POINTWISE) || info->dtype_rule == BURN_DTYPE_RULE_FLOAT ||
+           info->dtype_rule == BURN_DTYPE_RULE_PROMOTE_FLOAT ||
+           info->dtype_rule == BURN_DTYPE_RULE_MEAN ||
+           info->shape_rule == BURN_SHAPE_RULE_LIKE_INPUTS;
+}
+
+void bd_build_widen(bd_graph *graph, const burn_op_info *info, bd_node *inputs,
+                    uint32_t input_count)
+{
+    for (uint32_t i = 0; is_arithmetic(info) && i < input_count && !graph->error; i++) {
+        burn_dtype dtype = inputs[i] == BD_NODE_NONE
+                               ? BURN_DTYPE_NONE
+                               : (burn_dtype)bd_graph_at(graph, inputs[i])->dtype;
+        if (dtype == BURN_F16 || dtype == BURN_BF16)
+            inputs[i] = bd_build_cast(graph, inputs[i], BURN_F32);
+    }
+}
+
 static bool has_dims(const bd_graph *graph, const bd_graph_node *node, const bd_int *dims,
                      uint32_t rank)
 {

@@ -42,6 +42,7 @@ static bool decompose_once(bd_graph *graph, bd_node *roots, uint32_t root_count)
         for (uint32_t j = 0; j < node->input_count; j++)
             inputs[j] = node->inputs[j] == BD_NODE_NONE ? BD_NODE_NONE : replaced[node->inputs[j]];
         bd_node out[BURN_OP_OUTPUTS_MAX] = {BD_NODE_NONE};
+        bd_build_widen(graph, burn_op_lookup(node->op), inputs, node->input_count);
         uint32_t count = rule(&(bd_rule_call){.graph = graph,
                                               .inputs = inputs,
                                               .input_count = node->input_count,

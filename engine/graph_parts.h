@@ -82,6 +82,10 @@ typedef struct bd_record_input {
 uint32_t bd_build_record(bd_graph *graph, const burn_op_info *info, const bd_record_input *inputs,
                          uint32_t input_count, const bd_attr_value *attrs, bd_node *out,
                          uint32_t out_max);
+/* An op that is arithmetic rounds once: what is of half width is computed in f32, be it the op's
+ * parts or its gradient, and only the outcome has the op's dtype. */
+void bd_build_widen(bd_graph *graph, const burn_op_info *info, bd_node *inputs,
+                    uint32_t input_count);
 /* A node of its own with the same elements. */
 bd_node bd_build_identity(bd_graph *graph, bd_node node);
 /* Cheaper to compute again than to keep. */

@@ -2687,7 +2687,7 @@ static uint32_t decompose_huber_loss(const bd_rule_call *call, bd_node *out)
     bd_node n1 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
     bd_node n2 = bd_build(graph, BURN_OP_ABS, (bd_node[]){n1}, 1, NULL);
     bd_node n3 = bd_build_cast(graph, call->inputs[2], (burn_dtype)(bd_graph_at(graph, n1)->dtype));
-    bd_node n4 = bd_build(graph, BURN_OP_LE, (bd_node[]){n2, n3}, 2, NULL);
+    bd_node n4 = bd_build(graph, BURN_OP_LT, (bd_node[]){n2, n3}, 2, NULL);
     bd_node n5 = bd_rule_number(graph, 0.5);
     bd_node n6 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n5, n1}, 2, NULL);
     bd_node n7 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n6, n1}, 2, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Types of values and of memory, and conversions between dtypes. f16 and bf16 are computed in f32;
- * without F16C, and always for bf16, the bits are converted by integer arithmetic. */
+ * Types of values and of memory, and conversions between dtypes. f16 and bf16 are computed in f32,
+ * and each result is rounded; without F16C, and always for bf16, the bits are converted by integer
+ * arithmetic. */
 #include <math.h>
 #include <string.h>
 
@@ -256,6 +257,13 @@ LLVMValueRef bd_emit_to_storage(bd_emit *emit, LLVMValueRef value, burn_dtype dt
     return value;
 }
 
+LLVMValueRef bd_part_round(bd_emit *emit, LLVMValueRef value, burn_dtype dtype)
+{
+    if (dtype != BURN_F16 && dtype != BURN_BF16)
+        return value;
+    return bd_emit_from_storage(emit, bd_emit_to_storage(emit, value, dtype), dtype);
+}
+
 static LLVMValueRef saturate(bd_emit *emit, LLVMValueRef value, LLVMTypeRef type, bool is_signed)
 {
     const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
@@ -277,10 +285,7 @@ static LLVMValueRef cast_float(bd_emit *emit, LLVMValueRef value, burn_dtype to)
     case BURN_KIND_FLOAT:
         break;
     }
-    value = LLVMBuildFPCast(b, value, type, "");
-    if (to == BURN_F16 || to == BURN_BF16)
-        value = bd_emit_from_storage(emit, bd_emit_to_storage(emit, value, to), to);
-    return value;
+    return bd_part_round(emit, LLVMBuildFPCast(b, value, type, ""), to);
 }
 
 LLVMValueRef bd_part_cast(bd_emit *emit, LLVMValueRef value, burn_dtype from, burn_dtype to)
@@ -298,7 +303,5 @@ LLVMValueRef bd_part_cast(bd_emit *emit, LLVMValueRef value, burn_dtype from, bu
         return LLVMBuildIntCast2(b, value, type, is_signed, "");
     LLVMValueRef result =
         is_signed ? LLVMBuildSIToFP(b, value, type, "") : LLVMBuildUIToFP(b, value, type, "");
-    if (to == BURN_F16 || to == BURN_BF16)
-        result = bd_emit_from_storage(emit, bd_emit_to_storage(emit, result, to), to);
-    return result;
+    return bd_part_round(emit, result, to);
 }

@@ -17,7 +17,8 @@ static LLVMValueRef constant(bd_emit *emit, const bd_kir_instr *instr)
     if (!burn_dtype_is_float((burn_dtype)instr->dtype))
         return LLVMConstInt(
             type, instr->dtype == BURN_BOOL ? instr->i != 0 : (unsigned long long)instr->i, 1);
-    return bd_part_float(emit, LLVMGetPoison(type), instr->f);
+    return bd_part_round(emit, bd_part_float(emit, LLVMGetPoison(type), instr->f),
+                         (burn_dtype)instr->dtype);
 }
 
 static LLVMValueRef scalar(bd_emit *emit, const bd_kir_instr *instr)
@@ -86,6 +87,14 @@ static LLVMValueRef arithmetic(bd_emit *emit, const bd_kir_instr *instr)
     return bd_part_binary(emit, instr->code, dtype, inputs[0], inputs[1]);
 }
 
+/* Whether the result needs no rounding if the operands are rounded. */
+static bool is_exact(bd_kir_code code)
+{
+    return code == BD_KIR_CAST || code == BD_KIR_SELECT ||
+           (code >= BD_KIR_NEG && code <= BD_KIR_ROUND) ||
+           (code >= BD_KIR_MAX && code <= BD_KIR_FMIN);
+}
+
 void bd_emit_instr(bd_emit *emit, int number)
 {
     const bd_kir_instr *instr = &emit->program->instrs[number];
@@ -123,7 +132,7 @@ void bd_emit_instr(bd_emit *emit, int number)
         return;
     case BD_KIR_RANDOM_BITS:
     case BD_KIR_RANDOM_UNIFORM:
-        *result = bd_part_random(emit, instr);
+        *result = bd_part_round(emit, bd_part_random(emit, instr), (burn_dtype)instr->dtype);
         return;
     case BD_KIR_STORE:
         bd_part_store(emit, instr);
@@ -149,5 +158,7 @@ void bd_emit_instr(bd_emit *emit, int number)
         return;
     default:
         *result = arithmetic(emit, instr);
+        if (!is_exact((bd_kir_code)instr->code))
+            *result = bd_part_round(emit, *result, (burn_dtype)instr->dtype);
     }
 }

@@ -55,6 +55,8 @@ void bd_part_store_lanes(bd_emit *emit, LLVMValueRef place, LLVMValueRef value, 
 LLVMValueRef bd_part_unary(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef a);
 LLVMValueRef bd_part_binary(bd_emit *emit, int code, burn_dtype dtype, LLVMValueRef a,
                             LLVMValueRef b);
+/* The nearest value of the dtype, which is computed in a wider one. */
+LLVMValueRef bd_part_round(bd_emit *emit, LLVMValueRef value, burn_dtype dtype);
 LLVMValueRef bd_part_cast(bd_emit *emit, LLVMValueRef value, burn_dtype from, burn_dtype to);
 LLVMValueRef bd_part_fma(bd_emit *emit, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 LLVMValueRef bd_part_isnan(bd_emit *emit, LLVMValueRef value);

@@ -275,6 +275,12 @@ static void across(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef va
     emit->lanes = lanes;
 }
 
+static void set_result(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef total)
+{
+    burn_dtype dtype = (burn_dtype)emit->program->instrs[reduction->instr].dtype;
+    emit->values[reduction->instr + 1] = bd_part_round(emit, total, dtype);
+}
+
 void bd_loop_reductions_end(bd_emit *emit)
 {
     for (int i = 0; i < emit->loop->reduction_count; i++) {
@@ -296,7 +302,7 @@ void bd_loop_reductions_end(bd_emit *emit)
         }
         reduction->now[0] = value[0];
         reduction->now[1] = value[1];
-        emit->values[reduction->instr + 1] = value[reduction->parts - 1];
+        set_result(emit, reduction, value[reduction->parts - 1]);
     }
 }
 
@@ -390,7 +396,7 @@ static void combine_one(bd_emit *emit, bd_reduction *reduction, LLVMValueRef fir
         reduction->now[part] = frame.phis[part];
     if (wide)
         reduction->now[0] = LLVMBuildFPTrunc(b, reduction->now[0], narrow, "");
-    emit->values[reduction->instr + 1] = reduction->now[reduction->parts - 1];
+    set_result(emit, reduction, reduction->now[reduction->parts - 1]);
 }
 
 void bd_loop_partials_combine(bd_emit *emit, int phase, LLVMValueRef first, LLVMValueRef count)
@@ -423,7 +429,7 @@ void bd_loop_finals_load(bd_emit *emit, int phase, LLVMValueRef item)
         bd_reduction *reduction = &emit->loop->reductions[i];
         int last = reduction->parts - 1;
         LLVMValueRef place = partial_place(emit, number_of(emit, reduction->instr), last, row);
-        emit->values[reduction->instr + 1] = get_total(emit, reduction, last, place);
+        set_result(emit, reduction, get_total(emit, reduction, last, place));
     }
     emit->lanes = lanes;
 }

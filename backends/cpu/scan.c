@@ -152,5 +152,6 @@ void bd_part_scan(bd_emit *emit, int instr)
     if (scan->dtype == BURN_BOOL)
         after = bd_emit_to_storage(emit, after, BURN_BOOL);
     LLVMBuildStore(b, after, scan->carried);
-    emit->values[instr + 1] = wide ? LLVMBuildFPTrunc(b, value, narrow, "") : value;
+    value = wide ? LLVMBuildFPTrunc(b, value, narrow, "") : value;
+    emit->values[instr + 1] = bd_part_round(emit, value, scan->dtype);
 }

@@ -8,6 +8,7 @@ Tags of statements are names of ops in proto/ops.toml; those count on which an o
 import random
 import re
 
+from graph_layers import LAYERS
 from graph_steps import DRAWS, LETTERS, STEPS
 
 NAME = re.compile(r"\b[vx]\d+\b")
@@ -34,7 +35,7 @@ class Program:
         tries = 0
         while len(self.lines) < wanted and tries < 10 * wanted:
             tries += 1
-            self.random.choice(STEPS + DRAWS if self.draws else STEPS)(self)
+            self.random.choice(STEPS + LAYERS + DRAWS if self.draws else STEPS + LAYERS)(self)
             if self.reads and self.random.random() < 0.05:
                 self.lines.append(f"read = {self.some()}.detach().sum().item()")
         self.outputs = self.pick_outputs()
@@ -53,6 +54,12 @@ class Program:
         name = f"x{len(self.inputs)}"
         self.inputs.append((name, shape, kind, bound))
         self.values[name] = (shape, kind, True)
+        return name
+
+    def weight(self, shape):
+        """An input that only its own statement reads."""
+        name = self.input(shape)
+        del self.values[name]
         return name
 
     def emit(self, expression, shape, kind="f", op=None, exact=False):
@@ -100,6 +107,12 @@ class Program:
         if not fits or (kind == "f" and self.random.random() < 0.15):
             return self.input(shape[self.random.randrange(len(shape) + 1):])
         return self.choice(fits)
+
+    def partner_raw(self, shape):
+        """Likewise an input, or what is as exact."""
+        fits = [n for n, (s, k, exact) in self.values.items()
+                if k == "f" and exact and len(s) <= len(shape) and all(a == b or a == 1 for a, b in zip(s[::-1], shape[::-1]))]
+        return self.random.choice(fits) if fits else self.input(shape)
 
     def pick_outputs(self):
         """All that nothing reads, and a few of the others."""

@@ -547,7 +547,12 @@ def pooling(p):
 OPTIMIZERS = (("SGD", "lr=0.1", "sgd_step"), ("SGD", "lr=0.1, momentum=0.5, weight_decay=0.1", "sgd_momentum_step"),
               ("SGD", "lr=abs(s3), momentum=0.9, nesterov=True", "sgd_momentum_step"),
               ("Adam", "lr=0.1, eps=0.1", "adam_step"), ("Adam", "lr=0.05, eps=0.1, weight_decay=0.1, amsgrad=True", "adam_step"),
-              ("AdamW", "lr=0.1, eps=0.1, weight_decay=0.1", "adamw_step"))
+              ("AdamW", "lr=0.1, eps=0.1, weight_decay=0.1", "adamw_step"), ("Adadelta", "lr=0.5, eps=0.01", "adadelta_step"),
+              ("Adagrad", "lr=0.1, lr_decay=0.1, eps=0.1", "adagrad_step"), ("Adamax", "lr=0.1, eps=0.1", "adamax_step"),
+              ("ASGD", "lr=0.1, weight_decay=0.1, t0=1.0", "asgd_step"), ("NAdam", "lr=0.1, eps=0.1", "nadam_step"),
+              ("RAdam", "lr=0.1, eps=0.1, weight_decay=0.1", "radam_step"), ("RMSprop", "lr=0.1, eps=0.1", "rmsprop_step"),
+              ("RMSprop", "lr=0.1, eps=0.1, momentum=0.5", "rmsprop_step"),
+              ("RMSprop", "lr=0.1, eps=0.1, centered=True", "rmsprop_centered_step"), ("Rprop", "lr=0.1", "rprop_step"))
 
 
 def training(p):
@@ -586,6 +591,6 @@ DRAWS = [random_numbers] * 8
 STEPS = ([unary] * 6 + [positive_unary] * 4 + [inside_unary] * 3 + [jumping, activation, activation, activation]
          + [jumping_division, predicate, without_gradient, mixed, literal] + [binary] * 9 + [with_scalar] * 4 + [comparison]
          + [logic] * 3 + [where, where] + [integers] * 5 + [to_float] + [reduction] * 6 + [reduction_of_several, full_reduction]
-         + [arg_reduction, max_pair] + [normalising] * 3 + [product] * 3 + [transposed_product, product_of_many, pieces]
+         + [training] * 2 + [arg_reduction, max_pair] + [normalising] * 3 + [product] * 3 + [transposed_product, product_of_many, pieces]
          + [view] * 8 + [in_place] * 2 + [aliased, masked] + [indexing] * 6 + [loss] * 4 + [creation, creation, detaching, training]
          + [attention, attention, scan, scan, sorting, convolution, convolution, pooling, pooling])

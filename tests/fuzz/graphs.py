@@ -26,6 +26,7 @@ import warnings
 import numpy as np
 
 from graph_source import Program
+from library import names as names_of_library
 
 RUNS = 4
 AHEAD = 6  # programs that each worker has waiting
@@ -47,7 +48,7 @@ def feeds(program, run):
     scalars["k0"] = int(random.integers(0, 2))
     arrays = {}
     for name, shape, kind, bound in program.inputs:
-        at = tuple(sizes.get(n, n) for n in shape)
+        at = tuple(eval(str(n), {}, sizes) for n in shape)
         if kind == "f":
             # multiples of 1/64 away from .25 and .5: comparisons and rounding cannot go two ways
             arrays[name] = (np.round(random.uniform(-2, 2, at) * 32) * 2 + 1) / 64
@@ -77,7 +78,7 @@ def statements(program, traced, noise):
 
 def evaluate(library, functional, program, run, wanted=None, traced=False):
     """Output and gradient arrays of one run, as float64 or int64. wanted: a dtype and a noise instead of the program's."""
-    T = library
+    T, H = library, names_of_library(library)
     sizes, scalars, arrays = feeds(program, run)
     dtype, noise = wanted or (program.dtype, 0)
     code = compile(statements(program, traced, noise), f"<program {program.seed}>", "exec")
@@ -87,7 +88,7 @@ def evaluate(library, functional, program, run, wanted=None, traced=False):
         return x * T.tensor(1 + noises.uniform(-1, 1, tuple(x.shape)) * 2.0**-24, dtype=x.dtype)
 
     def body(floats, integers):
-        names = {"T": T, "F": functional, "N": noisy, **sizes, **scalars, **integers}
+        names = {"T": T, "F": functional, "H": H, "N": noisy, **sizes, **scalars, **integers}
         leaves = [x.detach().requires_grad_() for x in floats.values()]
         names.update(zip(floats, leaves))
         exec(code, names)
@@ -252,8 +253,9 @@ def explained(program, results, problems, workers):
 def required_ops():
     """The ops of proto/ops.toml that a client streams; a program of the daemon is called as such, values are freed."""
     with open(pathlib.Path(__file__).resolve().parents[2] / "proto/ops.toml", "rb") as file:
-        ops = tomllib.load(file)["op"]
-    return {name for name, op in ops.items() if "internal" not in op.get("flags", [])}
+        table = tomllib.load(file)
+    family = {name: table["family"].get(op.get("family"), {}) for name, op in table["op"].items()}
+    return {name for name, op in table["op"].items() if "internal" not in op.get("flags", family[name].get("flags", []))}
 
 
 def start(with_torch, extra=None):

@@ -6,7 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from . import _ops
-from ._dtype import as_dtype, get_default_dtype
+from ._dtype import as_dtype, bfloat16, float16, float32, get_default_dtype
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._tensor import Tensor
 
@@ -140,6 +140,8 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 @reduction
 def norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The p-norm over dims: p a number, inf or "fro"."""
+    if input.dtype in (float16, bfloat16):  # sums of powers have no room there, though their roots may
+        return norm(input.to(float32), p, dim, keepdim).to(input.dtype)
     if p in ("fro", 2):
         total = _ops.sum(_ops.square(input), axes(dim), keepdim)
         none = total == 0  # there the root has no slope: the gradient is 0, as PyTorch's

@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from . import _core, _ops
 from ._creation import eye
-from ._dtype import bool_, float32, float64
+from ._dtype import bfloat16, bool_, float16, float32, float64
 from ._pointwise import FUNCTIONS, method
 from ._products import cross as _cross, multi_dot  # noqa: F401
 from ._reduce import axes
@@ -41,6 +41,8 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = Fals
     x = x if dtype is None else x.to(dtype)
     if not x.dtype.is_floating_point:
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+    if x.dtype in (float16, bfloat16):  # sums of powers have no room there, though their roots may
+        return vector_norm(x.to(float32), ord, dim, keepdim).to(x.dtype)
     dims, size = axes(dim), _ops.abs(x)
     if ord == 0:
         return _ops.sum((x != 0).to(x.dtype), dims, keepdim)

@@ -134,16 +134,26 @@ static void add_user(bd_ints *ints, bd_int of, bd_int user)
     ints->users.items[of] = (uint32_t)ints->user_links.count - 1;
 }
 
-static bd_int intern(bd_ints *ints, bd_int_kind kind, int64_t value, uint32_t a, uint32_t b)
+/* The slot of the entry, or the free one for it. */
+static uint64_t slot_of(const bd_ints *ints, bd_int_kind kind, int64_t value, uint32_t a,
+                        uint32_t b)
 {
-    if (ints->entries.count * 2 >= ints->slot_count)
-        grow_slots(ints);
     uint64_t at = entry_hash(kind, value, a, b) & (ints->slot_count - 1);
     for (; ints->slots[at]; at = (at + 1) & (ints->slot_count - 1)) {
         const bd_int_entry *e = &ints->entries.items[ints->slots[at] - 1];
         if (e->kind == kind && e->value == value && e->a == a && e->b == b)
-            return find(ints, ints->slots[at] - 1);
+            break;
     }
+    return at;
+}
+
+static bd_int intern(bd_ints *ints, bd_int_kind kind, int64_t value, uint32_t a, uint32_t b)
+{
+    if (ints->entries.count * 2 >= ints->slot_count)
+        grow_slots(ints);
+    uint64_t at = slot_of(ints, kind, value, a, b);
+    if (ints->slots[at])
+        return find(ints, ints->slots[at] - 1);
     bd_int number = (bd_int)ints->entries.count;
     ints->slots[at] = number + 1;
     *bd_vec_push(&ints->entries) =
@@ -437,6 +447,16 @@ bool bd_int_as_product(const bd_ints *ints, bd_int a, bd_int *out_left, bd_int *
     *out_left = bd_int_find(ints, ints->entries.items[product].a);
     *out_right = bd_int_find(ints, ints->entries.items[product].b);
     return true;
+}
+
+bool bd_int_known_product(const bd_ints *ints, bd_int a, bd_int b, bd_int *out)
+{
+    uint32_t slot = ints->slots[slot_of(ints, BD_INT_MUL, 0, a, b)];
+    if (!slot)
+        slot = ints->slots[slot_of(ints, BD_INT_MUL, 0, b, a)];
+    if (slot)
+        *out = bd_int_find(ints, slot - 1);
+    return slot != 0;
 }
 
 /* ---- values ---- */

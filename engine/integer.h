@@ -57,6 +57,8 @@ bd_int bd_int_find(const bd_ints *ints, bd_int a); /* the representative */
 bool bd_int_equal(const bd_ints *ints, bd_int a, bd_int b);
 /* Whether a product is known to be equal to a; then its factors. */
 bool bd_int_as_product(const bd_ints *ints, bd_int a, bd_int *out_left, bd_int *out_right);
+/* Whether the product was made before, of these two representatives; then what stands for it. */
+bool bd_int_known_product(const bd_ints *ints, bd_int a, bd_int b, bd_int *out);
 bool bd_int_is_const(const bd_ints *ints, bd_int a, int64_t *out_value);
 uint32_t bd_int_count(const bd_ints *ints);
 const bd_int_entry *bd_int_at(const bd_ints *ints, bd_int a);

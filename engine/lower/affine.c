@@ -13,6 +13,17 @@ typedef struct factors {
     bd_int atoms[BD_FACTORS_MAX];
 } factors;
 
+static void sort_atoms(factors *of)
+{
+    for (uint32_t i = 1; i < of->count; i++) {
+        bd_int atom = of->atoms[i];
+        uint32_t j = i;
+        for (; j > 0 && of->atoms[j - 1] > atom; j--)
+            of->atoms[j] = of->atoms[j - 1];
+        of->atoms[j] = atom;
+    }
+}
+
 /* Flattens nested products, also of what a product is known to be equal to; what does not fit stays
  * one atom. */
 static void collect_factors(const bd_ints *ints, bd_int product, factors *out)
@@ -38,13 +49,7 @@ static void collect_factors(const bd_ints *ints, bd_int product, factors *out)
             out->atoms[out->count++] = each;
         }
     }
-    for (uint32_t i = 1; i < out->count; i++) {
-        bd_int atom = out->atoms[i];
-        uint32_t j = i;
-        for (; j > 0 && out->atoms[j - 1] > atom; j--)
-            out->atoms[j] = out->atoms[j - 1];
-        out->atoms[j] = atom;
-    }
+    sort_atoms(out);
 }
 
 static factors factors_of(const bd_ints *ints, bd_int product)
@@ -52,6 +57,65 @@ static factors factors_of(const bd_ints *ints, bd_int product)
     factors out = {.constant = 1};
     collect_factors(ints, product, &out);
     return out;
+}
+
+static bool same_factors(const factors *x, const factors *y)
+{
+    return x->constant == y->constant && x->count == y->count &&
+           memcmp(x->atoms, y->atoms, x->count * sizeof x->atoms[0]) == 0;
+}
+
+/* The atoms of some factors, and what is left of these. */
+static void part(const factors *of, uint64_t chosen, factors *out_chosen, factors *out_rest)
+{
+    *out_chosen = (factors){.constant = 1};
+    *out_rest = (factors){.constant = of->constant};
+    for (uint32_t i = 0; i < of->count; i++) {
+        factors *to = chosen >> i & 1 ? out_chosen : out_rest;
+        to->atoms[to->count++] = of->atoms[i];
+    }
+}
+
+/* Of atoms whose product, which `product` is a part of, is known to be another product: the atoms
+ * of the latter take their place. */
+static bool exchange(const bd_ints *ints, factors *in, bd_int product, uint64_t chosen,
+                     uint32_t next)
+{
+    for (; next < in->count; next++) {
+        uint64_t wider = chosen | (uint64_t)1 << next;
+        factors all, rest, other;
+        bd_int longer;
+        if (!bd_int_known_product(ints, product, in->atoms[next], &longer))
+            continue;
+        part(in, wider, &all, &rest);
+        other = factors_of(ints, longer);
+        if (!same_factors(&all, &other) && rest.count + other.count <= BD_FACTORS_MAX) {
+            rest.constant *= other.constant;
+            memcpy(rest.atoms + rest.count, other.atoms, other.count * sizeof other.atoms[0]);
+            rest.count += other.count;
+            sort_atoms(&rest);
+            *in = rest;
+            return true;
+        }
+        if (exchange(ints, in, longer, wider, next + 1))
+            return true;
+    }
+    return false;
+}
+
+/* Of several products that are known to be equal (a * b = c * d, as a reshape says) leaves one.
+ * Whether anything changed. */
+static bool settle(const bd_ints *ints, factors *in)
+{
+    enum { EXCHANGES_MAX = 8 }; /* equalities may lead in a circle */
+    bool changed = false, again = true;
+    for (uint32_t turn = 0; again && turn < EXCHANGES_MAX; turn++) {
+        again = false;
+        for (uint32_t i = 0; i < in->count && !again; i++)
+            again = exchange(ints, in, in->atoms[i], (uint64_t)1 << i, i + 1);
+        changed |= again;
+    }
+    return changed;
 }
 
 static bd_int product_of(bd_ints *ints, const factors *from)
@@ -80,10 +144,28 @@ bool bd_product_equal(bd_ints *ints, bd_int a, bd_int b)
     if (bd_int_equal(ints, a, b))
         return true;
     factors x = factors_of(ints, a), y = factors_of(ints, b);
-    if (x.constant == y.constant && x.count == y.count &&
-        memcmp(x.atoms, y.atoms, x.count * sizeof x.atoms[0]) == 0)
+    if (same_factors(&x, &y))
         return true;
-    return bd_int_equal(ints, product_of(ints, &x), product_of(ints, &y));
+    bool changed = settle(ints, &x) | settle(ints, &y);
+    return (changed && same_factors(&x, &y)) ||
+           bd_int_equal(ints, product_of(ints, &x), product_of(ints, &y));
+}
+
+/* x / y where the factors of y are among those of x. */
+static bool quotient_of(const factors *x, const factors *y, factors *out)
+{
+    *out = (factors){.constant = 1};
+    if (y->constant == 0 || x->constant % y->constant != 0)
+        return false;
+    out->constant = x->constant / y->constant;
+    uint32_t j = 0;
+    for (uint32_t i = 0; i < x->count; i++) {
+        if (j < y->count && x->atoms[i] == y->atoms[j])
+            j++;
+        else
+            out->atoms[out->count++] = x->atoms[i];
+    }
+    return j == y->count;
 }
 
 bool bd_product_divide(bd_ints *ints, bd_int a, bd_int b, bd_int *out_quotient)
@@ -92,19 +174,12 @@ bool bd_product_divide(bd_ints *ints, bd_int a, bd_int b, bd_int *out_quotient)
         *out_quotient = BD_INT_0;
         return true;
     }
-    factors x = factors_of(ints, a), y = factors_of(ints, b);
-    if (y.constant == 0 || x.constant % y.constant != 0)
-        return false;
-    factors rest = {.constant = x.constant / y.constant};
-    uint32_t j = 0;
-    for (uint32_t i = 0; i < x.count; i++) {
-        if (j < y.count && x.atoms[i] == y.atoms[j])
-            j++;
-        else
-            rest.atoms[rest.count++] = x.atoms[i];
+    factors x = factors_of(ints, a), y = factors_of(ints, b), rest;
+    if (!quotient_of(&x, &y, &rest)) {
+        bool changed = settle(ints, &x) | settle(ints, &y);
+        if (!changed || !quotient_of(&x, &y, &rest))
+            return false;
     }
-    if (j != y.count)
-        return false;
     *out_quotient = product_of(ints, &rest);
     return true;
 }

@@ -55,6 +55,25 @@ START_TEST(united_products)
 }
 END_TEST
 
+/* Two pairs of sizes with one product, as when a reshape makes the one of the other. */
+START_TEST(equal_products)
+{
+    bd_int d = bd_int_source(ints, BD_INT_ATTR, 7, 0), e = bd_int_source(ints, BD_INT_ATTR, 7, 1);
+    bd_int more[3] = {a, b, c}, quotient;
+    bd_int_unite(ints, bd_int_mul(ints, b, c), bd_int_mul(ints, d, e));
+    bd_int all = bd_dims_product(ints, more, 3);
+    ck_assert(bd_product_divide(ints, all, times(b, c), &quotient));
+    ck_assert(bd_product_equal(ints, quotient, a));
+    ck_assert(bd_product_divide(ints, all, times(e, d), &quotient));
+    ck_assert(bd_product_equal(ints, quotient, a));
+    ck_assert(bd_product_equal(ints, all, times(d, times(a, e))));
+    ck_assert(bd_product_divide(ints, all, times(a, d), &quotient));
+    ck_assert(bd_product_equal(ints, quotient, e));
+    ck_assert(!bd_product_divide(ints, all, times(b, d), &quotient));
+    ck_assert(!bd_product_equal(ints, times(a, b), times(a, d)));
+}
+END_TEST
+
 START_TEST(sums)
 {
     bd_affine x = bd_affine_axis(0), y = bd_affine_axis(3), minus;
@@ -125,6 +144,7 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, products);
     tcase_add_test(all, united_products);
+    tcase_add_test(all, equal_products);
     tcase_add_test(all, sums);
     tcase_add_test(all, cuts);
     tcase_add_test(all, positions);

@@ -14,12 +14,13 @@ import sys
 sys.path.pop(0)  # this folder holds the sources of burn, without the extension
 import burn  # noqa: E402
 from burn._functions import FUNCTIONS  # noqa: E402
+from burn._legacy import TYPED  # noqa: E402
 
 HOME = pathlib.Path(__file__).resolve().parent / "burn"
 # results of what has no annotations because it is a lambda; all others of these are tensors
 RESULTS = {"is_floating_point": "_bool", "is_complex": "_bool", "is_signed": "_bool", "is_contiguous": "_bool",
            "equal": "_bool", "is_tensor": "_bool", "type": "Any", "numel": "_int", "result_type": "_dtype",
-           "broadcast_shapes": "Size", "where": "Any", "promote_types": "_dtype"}
+           "broadcast_shapes": "Size", "is_same_size": "_bool", "where": "Any", "promote_types": "_dtype"}
 HEAD = "# SPDX-License-Identifier: Apache-2.0\n# Made by client/python/make_stubs.py.\n"
 
 TENSOR_HEAD = HEAD + '''from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +29,7 @@ from typing import Any, Literal, Self, TypeVar, overload
 from . import _core
 from ._core import assign as assign
 from ._dtype import dtype as _dtype, device as Device
+from ._layouts import layout as layout, strided as strided
 from ._text import set_printoptions as set_printoptions, tensor_text as tensor_text
 
 _bool = bool
@@ -159,6 +161,7 @@ def package_stub():
             "inf: _float", "nan: _float", "pi: _float", "e: _float", "newaxis: None",
             "Error = _core.Error", "DtypeError = _core.DtypeError", "InvalidError = _core.InvalidError",
             "RangeError = _core.RangeError", "__version__: str", ""]
+    out += [f"class {name}(Tensor): ..." for name in TYPED]
     for name, function in FUNCTIONS.items():
         if getattr(burn, name) is function:
             out.append(line(name, function, False))

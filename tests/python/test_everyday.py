@@ -57,7 +57,7 @@ def test_print_options():
 
 def test_unknown_options_are_refused():
     for wrong in (lambda: burn.zeros(2, dtpye=burn.int64), lambda: burn.tensor([1], foo=1), lambda: burn.rand(2, sise=3),
-                  lambda: burn.full((2,), 1.0, out=None), lambda: burn.ones_like(burn.ones(2), shape=3),
+                  lambda: burn.full((2,), 1.0, outt=None), lambda: burn.ones_like(burn.ones(2), shape=3),
                   lambda: burn.arange(3, stop=4), lambda: burn.eye(2, k=1), lambda: burn.randint(0, 2, (3,), foo=1)):
         with pytest.raises(TypeError, match="unexpected keyword argument"):
             wrong()

@@ -16,14 +16,20 @@ from ._creation import (Generator, arange, as_tensor, asarray, bernoulli, empty,
                         tensor, zeros, zeros_like)
 from . import _indexing
 from ._functions import FUNCTIONS as _functions
+from ._keywords import accept_keywords as _accept_keywords
+from ._legacy import TYPED as _TYPED, set_default_tensor_type, typename  # noqa: F401
 from ._serialize import load, save  # noqa: F401
 from ._connection import (bytes_sent, connect, connected, disconnect, get_default_device, ping,  # noqa: F401
                           set_default_device, stats, sync, url)
 from ._jit import jit  # noqa: F401
+from ._layouts import (channels_last, channels_last_3d, contiguous_format, layout, memory_format,  # noqa: F401
+                       preserve_format, strided)
 from ._settings import (are_deterministic_algorithms_enabled, compile, get_float32_matmul_precision,  # noqa: F401
                         get_num_threads, set_float32_matmul_precision, set_num_threads, use_deterministic_algorithms)
 
+_accept_keywords(globals())
 globals().update({name: function for name, function in _functions.items()})
+globals().update(_TYPED)
 bool = bool_
 float = float32
 int = int32
@@ -36,11 +42,16 @@ Error = _core.Error
 DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
 __version__ = "0.1.0"
 
-from . import accelerator, amp, autograd, backends, cuda, distributions, func, nn, optim, utils  # noqa: E402,F401
-from .amp import autocast  # noqa: E402,F401
+from . import accelerator, amp, autograd, backends, cuda, distributions, func, nn, optim, random  # noqa: E402,F401
+from . import testing, utils  # noqa: E402,F401
+from .func import vmap  # noqa: E402,F401
+from .amp import GradScaler, autocast  # noqa: E402,F401
 from .amp.autocast_mode import get_autocast_dtype, is_autocast_enabled  # noqa: E402,F401
 from .nn.functional import (  # noqa: E402,F401
-    alpha_dropout, bilinear, celu, celu_, channel_shuffle, cosine_similarity, dropout, feature_alpha_dropout, hardshrink,
-    layer_norm, pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle, prelu, rms_norm, rrelu, rrelu_, selu, selu_,
-    threshold, threshold_,
+    adaptive_avg_pool1d, adaptive_max_pool1d, alpha_dropout, avg_pool1d, batch_norm, bilinear,
+    binary_cross_entropy_with_logits, celu, celu_, channel_shuffle, conv1d, conv2d, conv3d, conv_transpose1d,
+    conv_transpose2d, conv_transpose3d, cosine_embedding_loss, cosine_similarity, ctc_loss, dropout, embedding,
+    embedding_bag, feature_alpha_dropout, group_norm, hardshrink, hinge_embedding_loss, instance_norm, kl_div, layer_norm,
+    margin_ranking_loss, max_pool1d, max_pool2d, max_pool3d, pairwise_distance, pdist, pixel_shuffle, pixel_unshuffle,
+    poisson_nll_loss, prelu, rms_norm, rrelu, rrelu_, selu, selu_, threshold, threshold_, triplet_margin_loss,
 )

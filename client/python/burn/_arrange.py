@@ -241,7 +241,7 @@ def row_stack(tensors: Any) -> Tensor:
 
 
 Tensor.sum_to_size = sum_to_size
-Tensor.is_same_size = is_same_size
+Tensor.is_same_size = FUNCTIONS["is_same_size"] = is_same_size
 Tensor.element_size = element_size
 FUNCTIONS["row_stack"] = row_stack
 

@@ -43,13 +43,9 @@ def _check_dtype(index: Tensor) -> None:
         raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {index.dtype}")
 
 
-def _mask_positions(mask: Tensor) -> list[Tensor]:
-    import numpy as np
-    return [_core.tensor(np.ascontiguousarray(part)) for part in np.nonzero(mask.numpy())]
-
-
 def split(x: Tensor, index: Any) -> tuple[Tensor, list[tuple[int, Tensor]]]:
     """The view that the basic parts give, and (dim of that view, index tensor) pairs in order."""
+    from ._sets import positions
     items = [_as_index(item) for item in (index if isinstance(index, tuple) else (index,))]
     taken = 0
     for item in items:
@@ -79,9 +75,9 @@ def split(x: Tensor, index: Any) -> tuple[Tensor, list[tuple[int, Tensor]]]:
                 indices.append((dim, _core.tensor([0] if bool(item) else [], int64)))
                 dim += 1
                 continue
-            for positions in _mask_positions(item):
+            for places in positions(item):
                 basic.append(slice(None))
-                indices.append((dim, positions))
+                indices.append((dim, places))
                 dim, source = dim + 1, source + 1
         elif isinstance(item, Tensor):
             basic.append(slice(None))

@@ -195,8 +195,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where condition is true, else other."""
     if input is None and other is None:
-        from ._indexing import _mask_positions
-        return tuple(_mask_positions(condition != 0 if condition.dtype is not bool_ else condition))
+        return FUNCTIONS["nonzero"](condition, as_tuple=True)
     if condition.dtype is not bool_:
         if condition.dtype is not uint8:
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
@@ -255,7 +254,7 @@ FUNCTIONS["numel"] = lambda x: x.numel()
 
 
 def _to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False,
-        non_blocking: bool = False) -> Tensor:
+        non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in another dtype. Devices: only the connection's own."""
     from ._creation import check_device
     from ._dtype import device as Device, dtype as Dtype
@@ -276,7 +275,6 @@ def _to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: b
 
 
 Tensor.to = _to
-Tensor.type = lambda self, dtype=None: f"burn.{self.dtype.name}" if dtype is None else self.to(dtype)
 Tensor.type_as = lambda self, other: self.to(other.dtype)
 Tensor.cpu = lambda self: self
 for _name, _dtype in (("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16),
@@ -288,6 +286,7 @@ Tensor.is_floating_point = lambda self: self.dtype.is_floating_point
 Tensor.is_complex = lambda self: False
 Tensor.is_signed = lambda self: self.dtype.is_signed
 FUNCTIONS["is_floating_point"] = lambda x: x.dtype.is_floating_point
+FUNCTIONS["is_signed"] = lambda x: x.dtype.is_signed
 FUNCTIONS["is_complex"] = lambda x: False
 
 
@@ -342,3 +341,6 @@ def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: A
 for _function in (copy_, fill_, uniform_, normal_, bernoulli_, random_):
     setattr(Tensor, _function.__name__, _function)
 Tensor.zero_ = lambda self: fill_(self, 0)
+FUNCTIONS["fill_"], FUNCTIONS["zero_"] = fill_, Tensor.zero_
+FUNCTIONS["fill"] = lambda input, value: _ops.clone(input).fill_(value)
+FUNCTIONS["detach"], FUNCTIONS["detach_"] = lambda input: input.detach(), Tensor.detach_

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from typing import Any, Sequence
 
 from . import _core, _ops
@@ -12,8 +11,9 @@ from ._pointwise import FUNCTIONS, method, need_tensor
 from ._reduce import axes, norm
 from ._shape import expand, matmul, ravel, reshape, transpose, wrap_dim
 from ._tensor import Tensor
+from .return_types import named
 
-_extremes = namedtuple("aminmax", ["min", "max"])
+_extremes = named("aminmax", "min", "max")
 
 
 def _product(function: Any) -> Any:

@@ -2,19 +2,19 @@
 """Reductions, also as methods of Tensor."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from . import _ops
 from ._dtype import as_dtype, bfloat16, float16, float32, get_default_dtype
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._tensor import Tensor
+from .return_types import named
 
 def reduction(function: Any) -> Any:
     return method(function, inplace=False)
 
 
-values_indices = {name: namedtuple(name, ["values", "indices"]) for name in ("max", "min")}
+values_indices = {name: named(name, "values", "indices") for name in ("max", "min")}
 
 
 def axes(dim: Any) -> tuple[int, ...]:

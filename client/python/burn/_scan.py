@@ -2,7 +2,6 @@
 """Running sums, products and extremes, differences and integrals along a dim, also as methods of Tensor."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any, Sequence
 
 from . import _ops
@@ -10,6 +9,7 @@ from ._dtype import as_dtype
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._shape import cat, narrow, wrap_dim
 from ._tensor import Tensor
+from .return_types import named
 
 
 def _running(name: str, op: Any) -> None:
@@ -25,7 +25,7 @@ _running("cumprod", _ops.cumprod)
 
 
 def _running_extreme(name: str, op: Any) -> None:
-    pair = namedtuple(name, ["values", "indices"])  # type: ignore[misc]
+    pair = named(name, "values", "indices")
 
     def function(input: Tensor, dim: int) -> Any:
         need_tensor(input, name)

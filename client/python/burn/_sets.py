@@ -4,7 +4,6 @@
 Where a size is not known beforehand it is read from the daemon: these functions wait."""
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from . import _core, _ops
@@ -13,8 +12,9 @@ from ._pointwise import FUNCTIONS, method, need_tensor
 from ._shape import broadcast_tensors, narrow, ravel, wrap_dim
 from ._sort import COUNTED, _is_new, searchsorted
 from ._tensor import Tensor
+from .return_types import named
 
-_histogram = namedtuple("histogram", ["hist", "bin_edges"])
+_histogram = named("histogram", "hist", "bin_edges")
 
 
 def _set(function: Any) -> Any:

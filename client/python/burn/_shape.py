@@ -157,6 +157,23 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return _ops.reshape(input, tuple(shape))
 
 
+def _reshaping(name: str) -> None:
+    """The in-place form of a view of all elements: the tensor becomes that view of itself."""
+    function = FUNCTIONS[name]
+
+    def write(self: Tensor, *args: Any, _function: Any = function, **kwargs: Any) -> Tensor:
+        if self.requires_grad and _core.grad_enabled():
+            raise RuntimeError(f"{name}_() of a tensor that requires grad is not offered: use {name}(), or detach() it first")
+        self.data = _function(self, *args, **kwargs)
+        return self
+    write.__name__, write.__doc__ = name + "_", f"In-place form of {name}()."
+    setattr(Tensor, name + "_", write)
+
+
+for _name in ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims"):
+    _reshaping(_name)
+
+
 @view_function
 def expand(input: Tensor, *sizes: Any) -> Tensor:
     """Dims of size 1 repeated, without a copy; -1 keeps a size."""

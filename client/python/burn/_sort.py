@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from typing import Any
 
 from . import _core, _ops
@@ -11,8 +10,9 @@ from ._dtype import bool_, float32, float64, int32, int64
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._shape import expand as broadcast_to, narrow, ravel, wrap_dim
 from ._tensor import Tensor
+from .return_types import named
 
-_pairs = {name: namedtuple(name, ["values", "indices"])  # type: ignore[misc]
+_pairs = {name: named(name, "values", "indices")
           for name in ("sort", "topk", "kthvalue", "median", "nanmedian", "mode")}
 
 

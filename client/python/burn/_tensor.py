@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from . import _core
 from ._dtype import device as Device
+from ._layouts import layout, strided
 from ._text import set_printoptions, tensor_text  # noqa: F401
 
 assign = _core.assign
@@ -64,6 +65,46 @@ class Tensor(_core.Tensor):
     def is_cuda(self) -> bool:
         """Whether it lives on a CUDA device."""
         return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it lives on the CPU device."""
+        return self.device.type == "cpu"
+
+    def get_device(self) -> int:
+        """The number of its CUDA device; -1, for there is none."""
+        return -1
+
+    def is_nonzero(self) -> bool:
+        """Whether the one element is not zero. RuntimeError for several elements, or none."""
+        if self.numel() != 1:
+            raise RuntimeError("Boolean value of Tensor with " + ("more than one value" if self.numel() else "no values")
+                               + " is ambiguous")
+        return bool(self)
+
+    def is_inference(self) -> bool:
+        """False: tensors made in inference_mode are like any other."""
+        return False
+
+    @property
+    def layout(self) -> layout:
+        """strided: all tensors are dense."""
+        return strided
+
+    @property
+    def is_sparse(self) -> bool:
+        """False: all tensors are dense."""
+        return False
+
+    @property
+    def is_quantized(self) -> bool:
+        """False: there are no quantized tensors."""
+        return False
+
+    @property
+    def is_meta(self) -> bool:
+        """False: all tensors have values."""
+        return False
 
     def element_size(self) -> int:
         """Bytes of one element."""

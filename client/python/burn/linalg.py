@@ -7,7 +7,6 @@ order up to the second flow as through any other op."""
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from typing import Any, Callable
 
 from . import _core, _ops
@@ -18,10 +17,11 @@ from ._products import cross as _cross, multi_dot  # noqa: F401
 from ._reduce import axes
 from ._shape import matmul, transpose, wrap_dim
 from ._tensor import Tensor, no_grad
+from .return_types import named
 
-_signed = namedtuple("slogdet", ["sign", "logabsdet"])
-_factors = namedtuple("qr", ["Q", "R"])
-_eigen = namedtuple("eigh", ["eigenvalues", "eigenvectors"])
+_signed = named("linalg_slogdet", "sign", "logabsdet")
+_factors = named("linalg_qr", "Q", "R")
+_eigen = named("linalg_eigh", "eigenvalues", "eigenvectors")
 
 
 class LinAlgError(RuntimeError):

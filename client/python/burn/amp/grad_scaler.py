@@ -2,6 +2,7 @@
 """GradScaler; options and results are torch.amp.GradScaler's."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .._functions import stack
@@ -10,10 +11,14 @@ from .._tensor import Tensor, no_grad
 
 class GradScaler:
     """Scales losses so that float16 gradients do not vanish. A step whose gradients are not all finite is left out, and
-    the scale is lowered; after growth_interval good steps it is raised."""
+    the scale is lowered; after growth_interval good steps it is raised. device "cuda", of which there is none, turns it
+    off."""
 
     def __init__(self, device: str = "cpu", init_scale: float = 2.0 ** 16, growth_factor: float = 2.0,
                  backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
+        if enabled and device == "cuda":
+            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            enabled = False
         if enabled and growth_factor <= 1.0:
             raise AssertionError("The growth factor must be > 1.0.")
         if enabled and backoff_factor >= 1.0:

@@ -38,3 +38,68 @@ def empty_cache() -> None:
 def synchronize(device: object = None) -> None:
     """RuntimeError: there is no CUDA device to wait for; burn.sync() waits for the connection's."""
     raise RuntimeError("no CUDA device is available; burn.sync() waits for the connection's device")
+
+
+def is_current_stream_capturing() -> bool:
+    """False: there is no CUDA device."""
+    return False
+
+
+def ipc_collect() -> None:
+    """Nothing: there is no CUDA device."""
+
+
+def memory_allocated(device: object = None) -> int:
+    """0: there is no CUDA device. burn.stats()["memory"] tells of the connection's."""
+    return 0
+
+
+def max_memory_allocated(device: object = None) -> int:
+    """As memory_allocated."""
+    return 0
+
+
+def memory_reserved(device: object = None) -> int:
+    """As memory_allocated."""
+    return 0
+
+
+def max_memory_reserved(device: object = None) -> int:
+    """As memory_allocated."""
+    return 0
+
+
+def reset_peak_memory_stats(device: object = None) -> None:
+    """Nothing: there is no CUDA device."""
+
+
+def _absent() -> RuntimeError:
+    return RuntimeError("no CUDA device is available: this daemon's devices are cpu and ref")
+
+
+def current_device() -> int:
+    """RuntimeError: there is no CUDA device."""
+    raise _absent()
+
+
+def set_device(device: object) -> None:
+    """RuntimeError: there is no CUDA device."""
+    raise _absent()
+
+
+def get_device_name(device: object = None) -> str:
+    """RuntimeError: there is no CUDA device."""
+    raise _absent()
+
+
+def get_device_properties(device: object = None) -> object:
+    """RuntimeError: there is no CUDA device."""
+    raise _absent()
+
+
+def get_device_capability(device: object = None) -> tuple[int, int]:
+    """RuntimeError: there is no CUDA device."""
+    raise _absent()
+
+
+from . import amp  # noqa: E402,F401

@@ -6,8 +6,14 @@ import math
 from typing import Any
 
 from .. import _ops
+from .._dtype import bfloat16, float16, float32
 from .._tensor import Tensor
 from ..autograd import no_grad
+
+
+def is_mixed(input: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether the input is float16 or bfloat16 and a parameter is float32: the norm is then one of float32."""
+    return input.dtype in (float16, bfloat16) and any(p is not None and p.dtype is float32 for p in parameters)
 
 
 def _update(running: Tensor | None, found: Tensor, momentum: float) -> None:
@@ -24,6 +30,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """(input - mean) / sqrt(var + eps) * weight + bias for each channel (dim 1). In training with the statistics of the
     batch, which move the running ones by `momentum` (of the variance the unbiased one); else with the running ones."""
+    if is_mixed(input, running_mean, running_var, weight, bias):
+        return batch_norm(input.to(float32), running_mean, running_var, weight, bias, training, momentum,
+                          eps).to(input.dtype)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
@@ -43,6 +52,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
                eps: float = 1e-5) -> Tensor:
     """(input - mean) / sqrt(var + eps) within each of the groups of channels (dim 1), times weight plus bias of the
     channel. RuntimeError unless the groups divide the channels."""
+    if is_mixed(input, weight, bias):
+        return group_norm(input.to(float32), num_groups, weight, bias, eps).to(input.dtype)
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     if num_groups < 1 or input.shape[1] % num_groups:
@@ -55,6 +66,9 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """(input - mean) / sqrt(var + eps) within each channel of each element of the batch, times weight plus bias."""
+    if is_mixed(input, running_mean, running_var, weight, bias):
+        return instance_norm(input.to(float32), running_mean, running_var, weight, bias, use_input_stats, momentum,
+                             eps).to(input.dtype)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats=False")

@@ -1,9 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sampling of pictures at computed places: grid_sample."""
+"""Sampling of pictures at computed places: affine_grid, grid_sample."""
 from __future__ import annotations
 
+from typing import Any, Sequence
+
+from .._creation import linspace, ones
 from .._dtype import int64
+from .._functions import stack
 from .._tensor import Tensor
+
+
+def _centres(n: int, align_corners: bool, dtype: Any) -> Tensor:
+    """The places of n elements in [-1, 1], whose ends are the outer elements' centres or their outer sides."""
+    if n == 1 and align_corners:
+        return ones(1, dtype=dtype) * 0
+    places = linspace(-1, 1, n, dtype=dtype)
+    return places if align_corners else places * ((n - 1) / n)
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The grid for grid_sample [batch, rows, columns, 2] that the matrices theta [batch, 2, 3] map the places of a picture
+    of this size [batch, channels, rows, columns] to."""
+    size = tuple(size)
+    if not theta.dtype.is_floating_point:
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) != 4 or tuple(theta.shape) != (size[0], 2, 3):
+        raise ValueError(f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {size}. Got {tuple(theta.shape)}.")
+    rows, columns = size[2:]
+    x = _centres(columns, bool(align_corners), theta.dtype).expand(rows, columns)
+    y = _centres(rows, bool(align_corners), theta.dtype).unsqueeze(1).expand(rows, columns)
+    places = stack([x, y, ones(rows, columns, dtype=theta.dtype)], 2).reshape(rows * columns, 3)
+    return (places @ theta.transpose(1, 2)).reshape(size[0], rows, columns, 2)
 
 
 def _reflected(place: Tensor, low: float, span: float) -> Tensor:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Sequence
 
 from .. import _ops
-from .._dtype import finfo, int64
+from .._dtype import finfo, float32, int64
 from .._tensor import Tensor
 from ._activations import *  # noqa: F401,F403
 from ._attention import *  # noqa: F401,F403
 from ._batch_norms import (
-    batch_norm as batch_norm, group_norm as group_norm, instance_norm as instance_norm, local_response_norm as
-    local_response_norm,
+    batch_norm as batch_norm, group_norm as group_norm, instance_norm as instance_norm, is_mixed as _is_mixed,
+    local_response_norm as local_response_norm,
 )
 from ._convolution import (
     conv1d as conv1d, conv2d as conv2d, conv3d as conv3d, conv_transpose1d as conv_transpose1d, conv_transpose2d
@@ -20,7 +20,7 @@ from ._convolution import (
 from ._ctc import *  # noqa: F401,F403
 from ._distances import *  # noqa: F401,F403
 from ._embedding import *  # noqa: F401,F403
-from ._grid import grid_sample as grid_sample
+from ._grid import affine_grid as affine_grid, grid_sample as grid_sample
 from ._losses import *  # noqa: F401,F403
 from ._padding import *  # noqa: F401,F403
 from ._pooling import (
@@ -30,7 +30,9 @@ from ._pooling import (
     avg_pool2d, avg_pool3d as avg_pool3d, lp_pool1d as lp_pool1d, lp_pool2d as lp_pool2d, max_pool1d as
     max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d,
 )
-from ._resize import interpolate as interpolate, upsample as upsample
+from ._resize import (
+    interpolate as interpolate, upsample as upsample, upsample_bilinear as upsample_bilinear, upsample_nearest as upsample_nearest,
+)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -41,12 +43,17 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """(input - mean) / sqrt(var + eps) * weight + bias over the last dims."""
+    if _is_mixed(input, weight, bias):
+        return layer_norm(input.to(float32), normalized_shape, weight, bias, eps).to(input.dtype)
     return _ops.layer_norm(input, weight, bias, eps, tuple(normalized_shape))
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
              eps: float | None = None) -> Tensor:
     """input / sqrt(mean(input * input) + eps) * weight over the last dims."""
+    if _is_mixed(input, weight):
+        eps = finfo(input.dtype).eps if eps is None else eps
+        return rms_norm(input.to(float32), normalized_shape, weight, eps).to(input.dtype)
     return _ops.rms_norm(input, weight, finfo(input.dtype).eps if eps is None else eps, tuple(normalized_shape))
 
 

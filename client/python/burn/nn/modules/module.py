@@ -183,9 +183,9 @@ class Module:
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator["Module"]:
-        """The modules of the whole tree, itself first."""
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator["Module"]:
+        """The modules of the whole tree, itself first; one that stands in several places comes once."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, "Module"]]:
@@ -364,6 +364,14 @@ class Module:
 
     def cpu(self) -> Self:
         """The module itself: tensors live in the daemon."""
+        return self
+
+    def cuda(self, device: Any = None) -> Self:
+        """RuntimeError: there is no CUDA device."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def share_memory(self) -> Self:
+        """The module itself: the memory is the daemon's."""
         return self
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:

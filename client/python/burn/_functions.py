@@ -8,6 +8,7 @@ from typing import Any
 from ._pointwise import FUNCTIONS
 from . import _compose, _reduce, _shape  # noqa: F401  (they add to FUNCTIONS)
 from . import _scan, _sort, _sets, _random, _scatter, _arrange, _products, linalg  # noqa: F401
+from . import _plain  # noqa: F401
 from . import _legacy  # noqa: F401  (the older constructors)
 from ._keywords import accept_keywords, accept_names
 from ._shape import cat, stack

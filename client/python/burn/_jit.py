@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, ParamSpec, TypeVar, overload
+import sys
+from typing import Any, Callable, Final, ParamSpec, TypeVar, overload
 
 from . import _core
 from ._tensor import Tensor
@@ -71,18 +72,99 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@overload
-def jit(function: Callable[P, R], *, name: str | None = None) -> Callable[P, R]: ...
-@overload
-def jit(*, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def jit(function: Callable | None = None, *, name: str | None = None) -> Callable:
-    """Traces the function at its first call for each signature, then calls the daemon's copy.
+class Jit:
+    """burn.jit(f): f as a program of the daemon. torch.jit's names are here too: what they take comes back as it is, for
+    every function runs as Python records it."""
 
-    The signature is the arguments' structure, their other values, and the tensors' shapes and dtypes. Inside,
-    tensors from outside may be read and assigned (parameters, optimizer state); values cannot be read. Python
-    code of the function runs while tracing only."""
-    if function is None:
-        return lambda f: jit(f, name=name)
+    ScriptModule: Any = None  # nn.Module, once there is one
+    Final = Final
+
+    @overload
+    def __call__(self, function: Callable[P, R], *, name: str | None = None) -> Callable[P, R]: ...
+    @overload
+    def __call__(self, *, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    def __call__(self, function: Callable | None = None, *, name: str | None = None) -> Callable:
+        """Traces the function at its first call for each signature, then calls the daemon's copy.
+
+        The signature is the arguments' structure, their other values, and the tensors' shapes and dtypes. Inside,
+        tensors from outside may be read and assigned (parameters, optimizer state); values cannot be read. Python
+        code of the function runs while tracing only."""
+        return (lambda f: _registered(f, name)) if function is None else _registered(function, name)
+
+    def script(self, obj: R, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> R:
+        """The function, class or module itself."""
+        return obj
+
+    def trace(self, func: R, example_inputs: Any = None, *args: Any, **kwargs: Any) -> R:
+        """The function or module itself: it is called anew each time, with whatever it is given."""
+        return func
+
+    def trace_module(self, mod: R, inputs: Any, *args: Any, **kwargs: Any) -> R:
+        """The module itself."""
+        return mod
+
+    def freeze(self, mod: R, preserved_attrs: Any = None, optimize_numerics: bool = True) -> R:
+        """The module itself."""
+        return mod
+
+    def optimize_for_inference(self, mod: R, other_methods: Any = None) -> R:
+        """The module itself."""
+        return mod
+
+    def ignore(self, drop: Any = False, **kwargs: Any) -> Any:
+        """The function itself; also as a decorator with arguments."""
+        return drop if callable(drop) else lambda function: function
+
+    def unused(self, fn: R) -> R:
+        """The function itself."""
+        return fn
+
+    def export(self, fn: R) -> R:
+        """The function itself."""
+        return fn
+
+    def script_method(self, fn: R) -> R:
+        """The method itself."""
+        return fn
+
+    def script_if_tracing(self, fn: R) -> R:
+        """The function itself."""
+        return fn
+
+    def interface(self, obj: R) -> R:
+        """The class itself."""
+        return obj
+
+    def annotate(self, the_type: Any, the_value: R) -> R:
+        """The value."""
+        return the_value
+
+    def is_scripting(self) -> bool:
+        """False."""
+        return False
+
+    def is_tracing(self) -> bool:
+        """False."""
+        return False
+
+    def fork(self, func: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+        """The function's result: ops are not waited for anyway."""
+        return func(*args, **kwargs)
+
+    def wait(self, future: R) -> R:
+        """What fork gave."""
+        return future
+
+    def save(self, m: Any, f: Any, _extra_files: Any = None) -> None:
+        """RuntimeError: programs have no files."""
+        raise RuntimeError("there is no TorchScript: save the state_dict() with burn.save, and the module's code as Python")
+
+    def load(self, f: Any, map_location: Any = None, **kwargs: Any) -> None:
+        """RuntimeError: programs have no files."""
+        raise RuntimeError("there is no TorchScript: make the module in Python and load its state_dict")
+
+
+def _registered(function: Callable, name: str | None) -> Callable:
     programs: dict[Any, tuple[Any, Any, bool]] = {}
     label = name or getattr(function, "__name__", "program")
 
@@ -101,3 +183,7 @@ def jit(function: Callable | None = None, *, name: str | None = None) -> Callabl
         return _restore(result, outputs)
     called.programs = programs
     return called
+
+
+jit = Jit()
+sys.modules[f"{__package__}.jit"] = jit  # type: ignore[assignment]  # for `from burn.jit import script`

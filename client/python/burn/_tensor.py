@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import operator
+import threading
 from typing import Any, Callable
 
 from . import _core
@@ -241,6 +242,18 @@ class enable_grad(_GradMode):
         return self if orig_func is None else self(orig_func)
 
 
+_inference = threading.local()
+
+
+def _depths() -> tuple:
+    return getattr(_inference, "depths", ())
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is within an inference_mode."""
+    return bool(_depths()) and _depths()[-1]
+
+
 class inference_mode(_GradMode):
     """As no_grad; with mode=False nothing changes."""
 
@@ -252,6 +265,11 @@ class inference_mode(_GradMode):
     def __enter__(self) -> None:
         self._mode = False if self._wanted else _core.grad_enabled()
         super().__enter__()
+        _inference.depths = (*_depths(), self._wanted)
+
+    def __exit__(self, *_: Any) -> None:
+        _inference.depths = _depths()[:-1]
+        super().__exit__()
 
     def _again(self) -> "_GradMode":
         return inference_mode(self._wanted)

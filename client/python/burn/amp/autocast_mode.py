@@ -120,6 +120,25 @@ def get_autocast_dtype(device_type: str = "cpu") -> Dtype:
     return getattr(_local, "dtype", None) or bfloat16
 
 
+def get_autocast_cpu_dtype() -> Dtype:
+    """As get_autocast_dtype."""
+    return get_autocast_dtype()
+
+
+def get_autocast_gpu_dtype() -> Dtype:
+    """float16: what a CUDA device would compute in."""
+    return float16
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """As is_autocast_enabled."""
+    return is_autocast_enabled()
+
+
+def clear_autocast_cache() -> None:
+    """Nothing: casts are not kept by the client."""
+
+
 def is_autocast_available(device_type: str) -> bool:
     """Whether autocast knows the device."""
     return device_type in ("cpu", "ref")

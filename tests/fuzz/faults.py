@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ten faults, each put into a copy of the sources: the differential fuzzer must find every one.
+"""Twenty faults, each put into a copy of the sources: the differential fuzzer must find every one.
 
     faults.py [--only NAME ...] [--programs 200] [--build FOLDER]
 
@@ -33,8 +33,8 @@ FAULTS = {  # name: (file, what stands there, what the fault makes of it)
                          "(bd_node[]){call->gradient, call->inputs[0]}, 2, NULL);\n"
                          "        out[0] = bd_rule_gradient(graph, n1, call->inputs[0]);\n    }\n"
                          "    out[1] = BD_NODE_NONE;\n    if (call->wanted[1]) {\n        bd_node n1 = bd_build(graph, BURN_OP_MUL,"),
-    "lost_gradient": ("engine/autodiff.c", "before == BD_NODE_NONE ? gradient : bd_build_add(graph, before, gradient);",
-                      "before == BD_NODE_NONE ? gradient : (bd_build_add(graph, before, gradient), before);"),
+    "lost_gradient": ("engine/autodiff.c", "gradient = bd_rule_sum_of_gradients(graph, before, gradient);",
+                      "gradient = (bd_rule_sum_of_gradients(graph, before, gradient), before);"),
     "stale_scalar": ("engine/run.c", "scalar[k] = scalar_value(binding, &recipe->scalars[k]);",
                      "scalar[k] = scalar[k].i ? scalar[k] : scalar_value(binding, &recipe->scalars[k]);"),
     "stale_size": ("engine/run.c", "if (!run->sized || memcmp(run->new_ints, run->ints, int_bytes) != 0) {",
@@ -45,6 +45,33 @@ FAULTS = {  # name: (file, what stands there, what the fault makes of it)
                            "{BURN_OP_SCATTER_ADD, BD_CLASS_SCATTER, BD_KIR_SET, CHEAP},"),
     "wrong_permutation": ("engine/rules_gen.c", "const bd_attr_value a1[] = {bd_rule_inverse(graph, call->attrs[0])};",
                           "const bd_attr_value a1[] = {call->attrs[0]};"),
+    "padding_off_by_one": ("engine/lower/operands.c", "add_guard(region, &from->position.runs[run].index, input_dims[dim]);",
+                           "add_guard(region, &from->position.runs[run].index,\n"
+                           "                                        bd_int_sub(region->ints, input_dims[dim], BD_INT_1));"),
+    "unstrided_weight_gradient": ("engine/rules_conv.c",
+                                  "bd_node windows = windows_of(&c, x, bd_rule_dims(graph, y, 2, 2 + s), kernel);",
+                                  "c.strides = bd_rule_ones_like(graph, c.strides);\n"
+                                  "    bd_node windows = windows_of(&c, x, bd_rule_dims(graph, y, 2, 2 + s), kernel);"),
+    "lost_carry": ("backends/cpu/scan.c", "    LLVMBuildStore(b, after, scan->carried);",
+                   "    if (!row || emit->lanes == 1)\n        LLVMBuildStore(b, after, scan->carried);"),
+    "unstable_sort": ("backends/cpu/sort.c", "for (; at > 0 && words[at - 1] > word; at--)",
+                      "for (; at > 0 && words[at - 1] >> 32 >= word >> 32; at--)"),
+    "causal_off_by_one": ("engine/rules_gen.c",
+                          "    bd_node n7 = bd_build(graph, BURN_OP_LE, (bd_node[]){n5, n6}, 2, NULL);\n"
+                          "    bd_node n8 = bd_rule_number(graph, -INFINITY);",
+                          "    bd_node n7 = bd_build(graph, BURN_OP_LT, (bd_node[]){n5, n6}, 2, NULL);\n"
+                          "    bd_node n8 = bd_rule_number(graph, -INFINITY);"),
+    "wrong_pool_gradient": ("engine/rules_pool.c",
+                            "(bd_node[]){repeat_places(&p, hits(&p, x)), element_numbers(&p)}, 2, NULL);",
+                            "(bd_node[]){repeat_places(&p, reduce_windows(&p, BURN_OP_ARGMIN, windows(&p, padded(&p, x, 0)))),\n"
+                            "                              element_numbers(&p)}, 2, NULL);"),
+    "wrong_norm_axes": ("engine/rules_build.c", "        if (dim != 1)\n", "        if (dim != 0)\n"),
+    "dropped_products": ("backends/cpu/gemm_micro.c", "    add_rest(w, &d, k);",
+                         "    if (w->lanes == 1)\n        add_rest(w, &d, k);"),
+    "half_not_rounded": ("backends/cpu/emit_instr.c", "        if (!is_exact((bd_kir_code)instr->code))",
+                         "        if (!is_exact((bd_kir_code)instr->code) && emit->lanes == 0)"),
+    "wrong_reduction": ("engine/lower/ops.c", "{BURN_OP_SCATTER_MIN, BD_CLASS_SCATTER, BD_KIR_ACCUMULATE_MIN, CHEAP},",
+                        "{BURN_OP_SCATTER_MIN, BD_CLASS_SCATTER, BD_KIR_ACCUMULATE_MAX, CHEAP},"),
 }
 
 
@@ -88,8 +115,8 @@ def main():
             (source / path).touch()
         run(["cmake", "-S", source, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DBURN_BUILD_TESTS=OFF"])
         build(source, folder)
-        if seen(folder, 20, base / "cache"):
-            sys.exit("the fuzzer fails without a fault")
+        if wrong := seen(folder, options.programs, base / "cache"):
+            sys.exit(f"the fuzzer fails without a fault: {wrong}")
         missed = 0
         for name, (path, before, after) in FAULTS.items():
             if name not in options.only:

@@ -123,7 +123,7 @@ def plane_pool(p):
     if not x:
         return
     shape = p.shape(x)
-    source = uneven(uneven(x, shape[2]).replace("89", "97") + ".transpose(1, 2)", shape[1]) + ".transpose(1, 2)"
+    source = uneven(uneven(x, shape[2]).replace("89", "997") + ".transpose(1, 2)", shape[1]) + ".transpose(1, 2)"
     text, op = p.random.choice((
         ("F.max_pool2d({x}, 2, 1, 1)", "max_pool"), ("F.max_pool2d({x}, (3, 2), (2, 1), 1)", "max_pool"),
         ("F.max_pool2d({x}, 2, ceil_mode=True)", "max_pool"), ("F.avg_pool2d({x}, 2, ceil_mode=True)", "avg_pool"),

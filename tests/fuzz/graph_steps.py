@@ -558,16 +558,19 @@ OPTIMIZERS = (("SGD", "lr=0.1", "sgd_step"), ("SGD", "lr=0.1, momentum=0.5, weig
 def training(p):
     """A few steps of an optimizer; what it trains becomes a value."""
     x, y = p.some(at_least=1), None
-    if not x or p.count_of_trainings >= 2 or p.second:
+    if not x or p.count_of_trainings >= 3 or p.second:
         return
     p.count_of_trainings += 1
     y = p.partner(p.shape(x))
     name, arguments, op = p.random.choice(OPTIMIZERS)
     clips = p.random.random() < 0.5
     w, o, n = p.name(), p.name(), p.name()
+    loss = f"{w} * {y}.detach() + {w} * {w}"
+    if name == "Rprop":  # the sign of a gradient decides, so that none may be nearly 0
+        loss = f"({w} * ({y}.detach().abs() + 3) + {w} * {w}) * (1 - 1.5 * {n})"
     p.lines += [f"{w} = {x}.detach().tanh().requires_grad_()", f"{o} = T.optim.{name}([{w}], {arguments})",
                 f"for {n} in range({p.random.randint(1, 3)}):", f"    {o}.zero_grad()",
-                f"    ({w} * {y}.detach() + {w} * {w}).sum().backward()"]
+                f"    ({loss}).sum().backward()"]
     if clips:
         p.lines.append(f"    T.nn.utils.clip_grad_norm_([{w}], 0.7)")
     p.lines.append(f"    {o}.step()")
@@ -589,8 +592,8 @@ def random_numbers(p):
 
 DRAWS = [random_numbers] * 8
 STEPS = ([unary] * 6 + [positive_unary] * 4 + [inside_unary] * 3 + [jumping, activation, activation, activation]
-         + [jumping_division, predicate, without_gradient, mixed, literal] + [binary] * 9 + [with_scalar] * 4 + [comparison]
-         + [logic] * 3 + [where, where] + [integers] * 5 + [to_float] + [reduction] * 6 + [reduction_of_several, full_reduction]
-         + [training] * 2 + [arg_reduction, max_pair] + [normalising] * 3 + [product] * 3 + [transposed_product, product_of_many, pieces]
+         + [jumping_division, predicate, without_gradient, mixed, literal] + [binary] * 9 + [with_scalar] * 4 + [comparison] * 2
+         + [logic] * 8 + [where, where] + [integers] * 5 + [to_float] + [reduction] * 6 + [reduction_of_several, full_reduction]
+         + [training] * 4 + [arg_reduction, max_pair] + [normalising] * 3 + [product] * 3 + [transposed_product, product_of_many, pieces]
          + [view] * 8 + [in_place] * 2 + [aliased, masked] + [indexing] * 6 + [loss] * 4 + [creation, creation, detaching, training]
          + [attention, attention, scan, scan, sorting, convolution, convolution, pooling, pooling])

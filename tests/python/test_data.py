@@ -2,6 +2,11 @@
 """Datasets, samplers, loaders: what comes, in which order, and that nothing stays behind."""
 import collections
 import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 
@@ -168,6 +173,79 @@ def test_an_error_in_a_sample_arrives_and_ends_the_workers(workers):
     assert len(seen) == 2
     gc.collect()
     assert not workers_alive()
+
+
+def test_a_worker_that_ends_is_an_error_of_the_loop():
+    """A thread's sys.exit() must not end the program that reads its batches."""
+    class Leaves(Squares):
+        def __getitem__(self, index):
+            if index == 2:
+                sys.exit(3)
+            return super().__getitem__(index)
+
+    with pytest.raises(RuntimeError, match=r"worker 1 exited unexpectedly with SystemExit\(3\)"):
+        list(data.DataLoader(Leaves(8), 2, num_workers=2))
+    gc.collect()
+    assert not workers_alive()
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_loop_that_is_left_with_a_full_queue(persistent):
+    made = []
+
+    class Noted(Squares):
+        def __getitem__(self, index):
+            made.append(index)
+            return super().__getitem__(index)
+
+    loader = data.DataLoader(Noted(100), 2, num_workers=2, prefetch_factor=3, persistent_workers=persistent)
+    for _ in loader:
+        break
+    time.sleep(0.1)
+    assert len(made) <= 2 * (2 * 3 + 1)  # prefetch_factor batches a worker, and one for the batch that was taken
+    assert sum((rows[1].tolist() for rows in loader), []) == [i * i for i in range(100)]
+    del loader
+    gc.collect()
+    assert not workers_alive()
+
+
+@pytest.mark.parametrize("place", ["sample", "body"])
+def test_ctrl_c_in_a_loop_leaves_no_process(place):
+    """The program ends at once by KeyboardInterrupt, whether it waits for a batch or is at work, and so does its
+    daemon, whatever the workers are doing."""
+    text = textwrap.dedent("""
+        import signal, sys, threading, time
+        import burn
+        from burn.utils.data import DataLoader, Dataset
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        class Slow(Dataset):
+            def __len__(self):
+                return 100
+            def __getitem__(self, index):
+                if index >= 8 and sys.argv[1] == "sample":
+                    print("now", open(f"/proc/self/task/{threading.main_thread().native_id}/children").read(), flush=True)
+                    time.sleep(60)
+                return burn.ones(3) * index
+        for number, batch in enumerate(DataLoader(Slow(), 4, num_workers=2)):
+            batch.sum().item()
+            if number == 1 and sys.argv[1] == "body":
+                print("now", open(f"/proc/self/task/{threading.main_thread().native_id}/children").read(), flush=True)
+                time.sleep(60)
+    """)
+    program = subprocess.Popen([sys.executable, "-c", text, place], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "BURN_URL": "private:"})
+    daemons = [int(word) for word in program.stdout.readline().split()[1:]]
+    time.sleep(0.2)
+    program.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, errors = program.communicate(timeout=30)
+    assert program.returncode in (-signal.SIGINT, 1, 130) and "KeyboardInterrupt" in errors and "Fatal" not in errors, errors
+    assert time.monotonic() - began < 10 and len(daemons) == 1
+    while os.path.exists(f"/proc/{daemons[0]}"):
+        if open(f"/proc/{daemons[0]}/stat").read().rpartition(")")[2].split()[0] == "Z":
+            break
+        assert time.monotonic() - began < 20
+        time.sleep(0.02)
 
 
 def test_a_worker_that_takes_too_long():

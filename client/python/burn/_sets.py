@@ -37,10 +37,10 @@ def places(mask: Tensor) -> Tensor:
 def positions(mask: Tensor) -> list[Tensor]:
     """The index of each true element in every dim."""
     rest, found = places(mask), []
-    for n in reversed(tuple(mask.shape)):
+    for n in reversed(tuple(mask.shape)[1:]):
         found.append(_ops.remainder(rest, max(n, 1)))
         rest = _ops.floor_divide(rest, max(n, 1))
-    return found[::-1]
+    return [rest, *reversed(found)]
 
 
 @_set

@@ -50,6 +50,9 @@ class _Failure:
         self.text = traceback.format_exc()
 
     def raise_again(self) -> None:
+        if not isinstance(self.error, Exception):  # SystemExit and the like are the worker's end, not the program's
+            raise RuntimeError(f"DataLoader worker {self.worker} exited unexpectedly with "
+                               f"{type(self.error).__name__}({self.error}).\nOriginal {self.text}") from self.error
         text = f"Caught {type(self.error).__name__} in DataLoader worker {self.worker}.\nOriginal {self.text}"
         try:
             again = type(self.error)(text)

@@ -90,6 +90,20 @@ def test_axis_and_keepdims():
         burn.cumsum(x, axes=0)
 
 
+def test_lists_by_name():
+    x = burn.arange(6.0).reshape(2, 3)
+    assert burn.flip(x, dims=[1]).tolist() == x.flip(dims=(1,)).tolist() == [[2, 1, 0], [5, 4, 3]]
+    assert burn.permute(x, dims=(1, 0)).shape == x.permute(dims=(1, 0)).shape == (3, 2)
+    assert burn.reshape(input=x, shape=(3, 2)).shape == x.reshape(shape=(3, 2)).shape == x.view(size=(3, 2)).shape == (3, 2)
+    assert burn.tile(x, dims=(2,)).shape == (2, 6) and x.repeat(repeats=(2, 1)).shape == (4, 3)
+    assert x[:1].expand(size=(4, 3)).shape == burn.broadcast_to(x[:1], size=(4, 3)).shape == (4, 3)
+    assert x.swapaxes(axis0=0, axis1=1).shape == (3, 2) and burn.swapdims(x, dim0=0, dim1=1).shape == (3, 2)
+    assert burn.mm(x, mat2=x.t()).shape == (2, 2) and burn.bmm(x[None], mat2=x.t()[None]).shape == (1, 2, 2)
+    assert burn.mv(x, vec=x[0]).tolist() == [5.0, 14.0] and burn.dot(x[0], tensor=x[0]).item() == 5.0
+    with pytest.raises(TypeError):
+        burn.flip(x, dimensions=[0])
+
+
 def test_named_results():
     found = burn.tensor([3.0, 1.0]).sort()
     assert repr(found) == "burn.return_types.sort(\nvalues=tensor([1., 3.]),\nindices=tensor([1, 0]))"

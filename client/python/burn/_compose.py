@@ -124,8 +124,9 @@ def trace(input: Tensor) -> Tensor:
 
 
 @view_function
-def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Tensor:
-    """Each element (or place of dim) several times in a row; repeats is a number or one for each place."""
+def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element (or place of dim) several times in a row; repeats is a number or one for each place. The size that
+    results need not be told by output_size: it is known."""
     if dim is None:
         input, dim = reshape(input, (input.numel(),)), 0
     dim = wrap_dim(dim, input.dim())

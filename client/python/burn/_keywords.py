@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keywords that many functions share: out=, a tensor that takes the result, and NumPy's names axis= and keepdims=."""
+"""Keywords that many functions share: out=, a tensor that takes the result, NumPy's axis= and keepdims=,
+and lists by name."""
 from __future__ import annotations
 
 import functools
@@ -57,27 +58,47 @@ def _written(out: Any, result: Any) -> Any:
     return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
 
 
+_OTHERS = (("axis", "dim"), ("keepdims", "keepdim"), ("axis0", "dim0"), ("axis1", "dim1"))
+_LISTS = {"shape": ("shape", "size"), "dims": ("dims",), "sizes": ("size",), "repeats": ("repeats",)}
+
+
 def _renamed(function: Callable) -> dict[str, str]:
-    """NumPy's names for parameters of the function."""
+    """Other names of parameters of the function: NumPy's, and the one of a list that may be given piece by piece, as
+    dims of permute(x, 1, 0); the latter stand for "*"."""
     given = inspect.signature(function).parameters
-    return {numpy: name for numpy, name in (("axis", "dim"), ("keepdims", "keepdim")) if name in given and numpy not in given}
+    names = {other: name for other, name in _OTHERS if name in given and other not in given}
+    for parameter in given.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names |= dict.fromkeys(_LISTS.get(parameter.name, ()), "*")
+    return names
+
+
+def _own(args: tuple, kwargs: dict[str, Any], names: dict[str, str]) -> tuple[tuple, dict[str, Any]]:
+    """The arguments under the function's own names."""
+    given = {names.get(name, name): value for name, value in kwargs.items()}
+    if "*" in given:
+        first = (given.pop("input"),) if "input" in given else ()
+        args = (*first, *args, given.pop("*"))
+    return args, given
 
 
 def _with_names(function: Callable, names: dict[str, str]) -> Callable:
-    """The function, which also takes NumPy's names."""
+    """The function, which also takes the other names."""
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **{names.get(name, name): value for name, value in kwargs.items()}) if kwargs \
-            else function(*args)
+        if not kwargs:
+            return function(*args)
+        args, kwargs = _own(args, kwargs, names)
+        return function(*args, **kwargs)
     return call
 
 
 def _with_out(function: Callable, names: dict[str, str]) -> Callable:
-    """The function, which also takes NumPy's names, and out=: a tensor (or one for each result) that is written to."""
+    """The function, which also takes the other names, and out=: a tensor (or one for each result) that is written to."""
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = {names.get(name, name): value for name, value in kwargs.items()}
+        if kwargs and names:
+            args, kwargs = _own(args, kwargs, names)
         return function(*args, **kwargs) if out is None else _written(out, function(*args, **kwargs))
     given = inspect.signature(function)
     place = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
@@ -103,7 +124,7 @@ def accept_keywords(functions: dict[str, Any]) -> None:
 
 
 def accept_names(kind: type) -> None:
-    """Makes the methods of a class take NumPy's names."""
+    """Makes the methods of a class take the other names too."""
     for name, function in list(vars(kind).items()):
         if inspect.isfunction(function) and (names := _renamed(function)):
             setattr(kind, name, _with_names(function, names))

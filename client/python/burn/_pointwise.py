@@ -212,9 +212,9 @@ FUNCTIONS["where"] = where
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 
-def result_type(a: Any, b: Any) -> Any:
-    """The dtype of a + b."""
-    return _ops.add(*(x.detach() if isinstance(x, Tensor) else x for x in (a, b))).dtype
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The dtype of tensor1 + tensor2."""
+    return _ops.add(*(x.detach() if isinstance(x, Tensor) else x for x in (tensor1, tensor2))).dtype
 
 
 def promote_types(type1: Any, type2: Any) -> Any:
@@ -315,9 +315,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return assign(self, value, cast=True)
 
 
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Uniform numbers from a to b."""
-    return assign(self, _ops.uniform(a, b, tuple(self.shape), self.dtype, *draw(self.numel(), generator)))
+def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Uniform numbers between the two."""
+    return assign(self, _ops.uniform(from_, to, tuple(self.shape), self.dtype, *draw(self.numel(), generator)))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -331,11 +331,12 @@ def bernoulli_(self: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor
     return assign(self, _ops.bernoulli(chance, *draw(self.numel(), generator)), cast=True)
 
 
-def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Any = None) -> Tensor:
-    """Integers from low to high - 1; without high, from 0 on, up to what the dtype holds exactly."""
-    if high is None:
-        low, high = 0, low or 2 ** (24 if self.dtype.is_floating_point else 31 if self.dtype.itemsize > 3 else 7)
-    return assign(self, _ops.randint(low, high, tuple(self.shape), int64, *draw(self.numel(), generator)), cast=True)
+def random_(self: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Tensor:
+    """Integers from the first to the second number less 1; of one number, from 0 on; of none, up to what the dtype
+    holds exactly."""
+    if to is None:
+        from_, to = 0, from_ or 2 ** (24 if self.dtype.is_floating_point else 31 if self.dtype.itemsize > 3 else 7)
+    return assign(self, _ops.randint(from_, to, tuple(self.shape), int64, *draw(self.numel(), generator)), cast=True)
 
 
 for _function in (copy_, fill_, uniform_, normal_, bernoulli_, random_):

@@ -388,8 +388,8 @@ method(triu)
 
 
 @view_function
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """out[i, j] = input[index[i, j], j] for dim 0, and so on. Gradients are dense, whatever sparse_grad says."""
     return _ops.gather(input, index, dim)
 
 
@@ -461,19 +461,34 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return _ops.scatter_add(input, spread, source if alpha == 1 else source * alpha, dim)
 
 
-def _matrix_function(name: str, ranks: tuple[int, int], check: str) -> None:
-    def function(input: Tensor, other: Tensor) -> Tensor:
-        if (input.dim(), other.dim()) != ranks:
-            raise RuntimeError(f"{name}: {check}, got shapes {list(input.shape)} and {list(other.shape)}")
-        return _ops.matmul(input, other)
-    function.__name__, function.__doc__ = name, f"Matrix product: {check}."
-    method(function, inplace=False)
+def _product(name: str, input: Tensor, other: Tensor, ranks: tuple[int, int], check: str) -> Tensor:
+    if (input.dim(), other.dim()) != ranks:
+        raise RuntimeError(f"{name}: {check}, got shapes {list(input.shape)} and {list(other.shape)}")
+    return _ops.matmul(input, other)
 
 
-_matrix_function("mm", (2, 2), "both must be matrices")
-_matrix_function("bmm", (3, 3), "both must be batches of matrices")
-_matrix_function("mv", (2, 1), "a matrix and a vector are needed")
-_matrix_function("dot", (1, 1), "both must be vectors")
+@view_function
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    return _product("mm", input, mat2, (2, 2), "both must be matrices")
+
+
+@view_function
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices."""
+    return _product("bmm", input, mat2, (3, 3), "both must be batches of matrices")
+
+
+@view_function
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    return _product("mv", input, vec, (2, 1), "a matrix and a vector are needed")
+
+
+@view_function
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements."""
+    return _product("dot", input, tensor, (1, 1), "both must be vectors")
 
 
 @view_function

@@ -13,9 +13,11 @@ from .modules.pooling import (
     AvgPool1d, AvgPool2d, AvgPool3d, LPPool1d, LPPool2d, MaxPool1d, MaxPool2d, MaxPool3d,
 )
 from .modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
-from .parameter import Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["Parameter", "functional", "init", "modules", "utils"]
+Container, NLLLoss2d = modules.Module, modules.NLLLoss
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules", "utils"]
 __all__ += modules.__all__
 __all__ += [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..._creation import as_tensor
 from ..._tensor import Tensor, no_grad
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 EXTRA = "_extra_state"
 
@@ -39,7 +39,7 @@ def save_from(module: Any, state: Any, prefix: str, keep_vars: bool) -> None:
     for hook in module._hooks.of("state_pre"):
         hook.function(module, prefix, keep_vars)
     for name, value in _own_entries(module).items():
-        state[prefix + name] = value if keep_vars else value.detach()
+        state[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
     if _has_extra_state(module):
         state[prefix + EXTRA] = module.get_extra_state()
     for name, child in module._modules.items():
@@ -98,6 +98,9 @@ def load_into(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incom
         if not _like_tensor(value):
             problems.append(f'While copying the parameter named "{key}", expected a Tensor or Tensor-like object from '
                             f"checkpoint but received {type(value).__name__}")
+        elif is_lazy(target):  # learns its shape here, unless the value has none either
+            if not is_lazy(value):
+                target.materialize(value.shape)
         elif tuple(value.shape) != tuple(target.shape):
             problems.append(f"size mismatch for {key}: copying a param with shape {tuple(value.shape)} from checkpoint, "
                             f"the shape in current model is {tuple(target.shape)}.")
@@ -123,6 +126,8 @@ def load_into(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incom
 
 def _put(owner: Any, name: str, target: Tensor, value: Any, assign: bool) -> None:
     value = value if isinstance(value, Tensor) else as_tensor(value)
+    if is_lazy(value):
+        return
     if not assign:
         target.copy_(value.detach())
     elif isinstance(target, Parameter):

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterator, Self
 
 from ..._tensor import Tensor, no_grad
-from ..parameter import Parameter
+from ..parameter import Buffer, Parameter
 from ._hooks import Hooks, RemovableHandle
 from ._state import IncompatibleKeys, load_into, save_from
 
@@ -125,6 +125,10 @@ class Module:
                 tables.pop(name, None)
                 self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
+        elif isinstance(value, Buffer) and name not in tables.get("_buffers", ()):
+            tables.pop(name, None)
+            self._forget(name, "_parameters", "_modules")
+            self.register_buffer(name, value, value.persistent)
         elif isinstance(value, Module):
             if "_modules" not in tables:
                 raise AttributeError("cannot assign module before Module.__init__() call: call super().__init__() first")

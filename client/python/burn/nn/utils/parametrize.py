@@ -5,6 +5,7 @@ The module gets a subclass of its own with a property in place of the parameter;
 stands in module.parametrizations.<name>, as original, or original0, original1 and so on."""
 from __future__ import annotations
 
+import contextlib
 import copy
 from contextlib import contextmanager
 from typing import Any, Iterator, Sequence
@@ -50,7 +51,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    new = module.right_inverse(new)
+                    with contextlib.suppress(NotImplementedError):  # then the original starts as the tensor itself
+                        new = module.right_inverse(new)
         self.is_tensor = isinstance(new, Tensor)
         trained = original.requires_grad
         if self.is_tensor:

@@ -11,14 +11,6 @@ static bool is_signed(burn_dtype dtype)
     return burn_dtype_kind_of(dtype) == BURN_KIND_SIGNED;
 }
 
-/* A product and a sum may become one fused instruction. */
-static LLVMValueRef contract(LLVMValueRef value)
-{
-    if (LLVMIsAInstruction(value) && LLVMCanValueUseFastMathFlags(value))
-        LLVMSetFastMathFlags(value, LLVMFastMathAllowContract);
-    return value;
-}
-
 LLVMValueRef bd_part_fma(bd_emit *emit, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
     LLVMBuilderRef builder = emit->builder;
@@ -189,11 +181,11 @@ static LLVMValueRef binary_float(bd_emit *emit, int code, burn_dtype dtype, LLVM
     LLVMValueRef larger;
     switch (code) {
     case BD_KIR_ADD:
-        return contract(LLVMBuildFAdd(b, x, y, ""));
+        return LLVMBuildFAdd(b, x, y, "");
     case BD_KIR_SUB:
-        return contract(LLVMBuildFSub(b, x, y, ""));
+        return LLVMBuildFSub(b, x, y, "");
     case BD_KIR_MUL:
-        return contract(LLVMBuildFMul(b, x, y, ""));
+        return LLVMBuildFMul(b, x, y, "");
     case BD_KIR_DIV:
         return LLVMBuildFDiv(b, x, y, "");
     case BD_KIR_MAX: /* the comparison is false with a NaN and takes y; then x's NaN wins */

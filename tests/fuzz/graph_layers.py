@@ -25,7 +25,7 @@ def apart(x, n):
 
 def uneven(x, n):
     """Means of equal values are nearly equal: whichever is the larger then is a matter of rounding."""
-    return f"({x} * (1 + T.arange({n}, dtype=x0.dtype) / 89))"
+    return f"({x} * (1 + T.arange({n}, dtype=x0.dtype) / 89.37))"
 
 
 def channels(x, dim):
@@ -123,7 +123,7 @@ def plane_pool(p):
     if not x:
         return
     shape = p.shape(x)
-    source = uneven(uneven(x, shape[2]).replace("89", "997") + ".transpose(1, 2)", shape[1]) + ".transpose(1, 2)"
+    source = uneven(uneven(x, shape[2]).replace("89.37", "997.13") + ".transpose(1, 2)", shape[1]) + ".transpose(1, 2)"
     text, op = p.random.choice((
         ("F.max_pool2d({x}, 2, 1, 1)", "max_pool"), ("F.max_pool2d({x}, (3, 2), (2, 1), 1)", "max_pool"),
         ("F.max_pool2d({x}, 2, ceil_mode=True)", "max_pool"), ("F.avg_pool2d({x}, 2, ceil_mode=True)", "avg_pool"),
@@ -222,7 +222,7 @@ def masked_attention(p):
     elif kind == "float":
         mask = p.weight((p.random.choice((1, batch)), 1, rows, keys))
     source = channels(x, 1) if heads == 4 else f"{x}.unsqueeze(1)"
-    value = f"({v} * (1 + T.arange({keys}, dtype=x0.dtype)[:, None] / 89))"
+    value = f"({v} * (1 + T.arange({keys}, dtype=x0.dtype)[:, None] / 89.37))"
     p.emit(f"F.scaled_dot_product_attention({source}, {k}, {value}, {mask}, is_causal={kind == 'causal'}, scale=0.4, "
            f"enable_gqa={heads == 4}).mean(1)", (batch, rows, width), op="attend causal mean" if kind == "causal" else "attend mean")
 

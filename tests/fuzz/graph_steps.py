@@ -502,7 +502,7 @@ def attention(p):
     wide = p.random.choice(LETTERS)
     k, v = p.input((batch, keys, width)), p.input((batch, keys, wide))
     causal = p.random.random() < 0.5
-    v = f"({v} * (1 + T.arange({keys}, dtype=x0.dtype)[:, None] / 89))"  # means of equal values are nearly equal
+    v = f"({v} * (1 + T.arange({keys}, dtype=x0.dtype)[:, None] / 89.37))"  # means of equal values are nearly equal
     p.emit(f"F.scaled_dot_product_attention({x}, {k}, {v}, is_causal={causal}, scale=0.3)", (batch, rows, wide),
            op="attend causal" if causal else "attend")
 
@@ -540,7 +540,7 @@ def pooling(p):
     if not x or 1 in p.shape(x):
         return
     length = p.shape(x)[2]
-    text, op = p.random.choice(((f"F.max_pool1d({x}, 3, 1, 1)", "max_pool"), (f"F.avg_pool1d({x} * (1 + T.arange({length}, dtype=x0.dtype) / 89), 3, 1, 1)", "avg_pool")))
+    text, op = p.random.choice(((f"F.max_pool1d({x}, 3, 1, 1)", "max_pool"), (f"F.avg_pool1d({x} * (1 + T.arange({length}, dtype=x0.dtype) / 89.37), 3, 1, 1)", "avg_pool")))
     p.emit(text, p.shape(x), op=op)
 
 

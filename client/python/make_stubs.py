@@ -160,7 +160,8 @@ def package_stub():
             "bool = bool_", "float = float32", "int = int32",
             "inf: _float", "nan: _float", "pi: _float", "e: _float", "newaxis: None",
             "Error = _core.Error", "DtypeError = _core.DtypeError", "InvalidError = _core.InvalidError",
-            "RangeError = _core.RangeError", "__version__: str", ""]
+            "RangeError = _core.RangeError",
+            "OutOfMemoryError = _core.OutOfMemoryError", "AcceleratorError = _core.DeviceError", "__version__: str", ""]
     out += [f"class {name}(Tensor): ..." for name in TYPED]
     for name, function in FUNCTIONS.items():
         if getattr(burn, name) is function:

@@ -197,3 +197,53 @@ def test_modes_and_settings():
     burn.clear_autocast_cache()
     with burn.autocast("cpu"):
         assert burn.is_autocast_cpu_enabled() and burn.get_autocast_cpu_dtype() is burn.bfloat16
+
+
+def test_questions_about_a_cuda_device():
+    from burn.cuda import amp, nvtx
+    assert burn.cuda.memory_stats() == {} and burn.cuda.max_memory_cached() == 0 and burn.cuda.get_arch_list() == []
+    assert burn.cuda.get_rng_state_all() == [] and "no CUDA device" in burn.cuda.memory_summary()
+    burn.cuda.reset_max_memory_allocated()
+    with burn.cuda.device(-1), burn.cuda.stream(None), nvtx.range("part"):
+        assert amp.autocast is burn.cuda.amp.autocast
+    for wrong in (burn.cuda.get_device_name, burn.cuda.current_device, lambda: burn.cuda.set_device(0), burn.cuda.Stream,
+                  lambda: burn.cuda.Event(enable_timing=True), lambda: burn.cuda.get_device_properties(0), burn.cuda.mem_get_info,
+                  burn.cuda.synchronize, lambda: burn.cuda.device(0).__enter__()):
+        with pytest.raises(RuntimeError, match="no CUDA device"):
+            wrong()
+    assert issubclass(burn.cuda.OutOfMemoryError, RuntimeError) and burn.OutOfMemoryError is burn.cuda.OutOfMemoryError
+
+
+def test_random_tensors_for_tests():
+    from burn.testing import assert_allclose, make_tensor
+    x = make_tensor(3, 4, dtype=burn.float32, device="cpu" if burn.get_default_device().type == "cpu" else "ref")
+    assert x.shape == (3, 4) and (x >= -9).all() and (x < 9).all()
+    device = burn.get_default_device()
+    assert make_tensor((2,), dtype=burn.int32, device=device, low=3, high=4).tolist() == [3, 3]
+    assert make_tensor(50, dtype=burn.uint8, device=device, high=2, exclude_zero=True).tolist() == [1] * 50
+    assert make_tensor(2, dtype=burn.bool, device=device).dtype is burn.bool
+    assert make_tensor(2, dtype=burn.float64, device=device, requires_grad=True).requires_grad
+    strided = make_tensor(3, 4, dtype=burn.float32, device=device, noncontiguous=True)
+    assert strided.shape == (3, 4) and not strided.is_contiguous()
+    with pytest.raises(ValueError):
+        make_tensor(2, dtype=burn.float32, device=device, low=3, high=2)
+    assert_allclose(burn.ones(2), burn.ones(2, dtype=burn.float64))
+    with pytest.raises(AssertionError):
+        assert_allclose(burn.ones(2), burn.zeros(2))
+
+
+def test_methods_of_now_and_then():
+    x = burn.tensor([1.0, -2.0, 3.0])
+    assert x.apply_(lambda v: v * 2) is x and x.tolist() == [2, -4, 6]
+    assert x.map_(burn.tensor(1.0), lambda a, b: a + b).tolist() == [3, -3, 7]
+    assert x.map2_(x, burn.tensor([1.0, 2.0, 3.0]), lambda a, b, c: a + b * c).tolist() == [6, -9, 28]
+    with pytest.raises(RuntimeError, match="requires grad"):
+        burn.ones(2, requires_grad=True).apply_(abs)
+    assert burn.tensor([0.0, 1.0]).bernoulli().tolist() == [0, 1] and burn.zeros(3).bernoulli(1.0).tolist() == [1, 1, 1]
+    assert burn.ones(2, dtype=burn.int64).new([3, 4]).dtype is burn.int64 and x.new(2, 3).shape == (2, 3)
+    assert x.name is None and not x.is_mps and not x.is_sparse_csr and x.to_dense() is x and x.output_nr == 0
+    x.record_stream(None)
+
+    class Mine(burn.Tensor):
+        pass
+    assert type(x.as_subclass(Mine)) is Mine

@@ -43,6 +43,7 @@ _core.set_hook("setitem", _indexing.setitem)
 
 Error = _core.Error
 DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
+OutOfMemoryError, AcceleratorError = _core.OutOfMemoryError, _core.DeviceError
 __version__ = "0.1.0"
 
 from . import accelerator, amp, autograd, backends, compiler, cuda, distributions, func, nn, optim  # noqa: E402,F401
@@ -60,7 +61,7 @@ from .nn.functional import (  # noqa: E402,F401
     threshold_,
 )
 from .nn._toplevel import (  # noqa: E402,F401
-    adaptive_max_pool1d, alpha_dropout, alpha_dropout_, batch_norm, binary_cross_entropy_with_logits, constant_pad_nd,
+    adaptive_max_pool1d, affine_grid_generator, alpha_dropout, alpha_dropout_, batch_norm, binary_cross_entropy_with_logits, constant_pad_nd,
     cosine_embedding_loss, ctc_loss, dropout, dropout_, embedding, feature_alpha_dropout, feature_alpha_dropout_,
     feature_dropout, feature_dropout_, grid_sampler, grid_sampler_2d, group_norm, gru_cell, hinge_embedding_loss,
     instance_norm, kl_div, layer_norm, lstm_cell, margin_ranking_loss, max_pool1d_with_indices, poisson_nll_loss,

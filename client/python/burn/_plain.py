@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from . import _core, _ops
+from ._creation import bernoulli
 from ._dtype import as_dtype
+from ._legacy import made_of
 from ._pointwise import FUNCTIONS, method
 from ._products import _as_float
 from ._shape import wrap_dim
@@ -146,3 +148,64 @@ for _name in ("split", "split_with_sizes", "unbind"):
     _copying(_name, True)
 for _name in ("chunk", "split", "split_with_sizes"):
     method(FUNCTIONS[_name], f"unsafe_{_name}", inplace=False)
+
+
+# ---- methods of now and then ----
+
+def _bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """1 with the probability that the elements (or p) name, else 0."""
+    return bernoulli(self, p, generator=generator)
+
+
+def _by_python(self: Tensor, name: str, function: Any, *others: Tensor) -> Tensor:
+    import numpy as np
+    if self.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if not all(isinstance(x, Tensor) for x in others):
+        raise TypeError(f"{name}(): expected Tensors")
+    flat = [x.detach().expand(tuple(self.shape)).reshape(-1).tolist() for x in (self, *others)]
+    made = np.asarray([function(*values) for values in zip(*flat)]).reshape(tuple(self.shape))
+    return self.copy_(_core.tensor(made))
+
+
+def _apply(self: Tensor, callable: Any) -> Tensor:
+    """Replaces each element by what a Python function gives for it. Slow: use functions of tensors."""
+    return _by_python(self, "apply_", callable)
+
+
+def _map(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replaces each element by what a Python function gives for it and the other tensor's."""
+    return _by_python(self, "map_", callable, tensor)
+
+
+def _map2(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """Replaces each element by what a Python function gives for it and those of two others."""
+    return _by_python(self, "map2_", callable, x, y)
+
+
+def _new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
+    """A tensor of this one's dtype: new(2, 3) of that shape, new([1, 2]) of the numbers."""
+    return made_of(Tensor, self.dtype, "new", data, device)
+
+
+def _as_class(self: Tensor, cls: type) -> Tensor:
+    """The same tensor as an instance of a subclass."""
+    return self._as_subclass(cls)
+
+
+def _nothing(self: Tensor, stream: Any) -> None:
+    """Nothing: there are no streams."""
+
+
+def _dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+    """The tensor itself: all tensors are dense."""
+    return self if dtype is None else self.to(dtype)
+
+
+for _name, _method in (("bernoulli", _bernoulli), ("apply_", _apply), ("map_", _map), ("map2_", _map2), ("new", _new),
+                       ("as_subclass", _as_class), ("record_stream", _nothing), ("to_dense", _dense)):
+    setattr(Tensor, _name, _method)
+for _name in "is_ipu is_mkldnn is_mps is_mtia is_nested is_sparse_csr is_vulkan is_xla is_xpu".split():
+    setattr(Tensor, _name, property(lambda self: False, doc="False: there is nothing of that kind."))
+Tensor.name = property(lambda self: None, doc="None.")
+Tensor.output_nr = property(lambda self: 0, doc="0.")

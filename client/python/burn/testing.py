@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assert_close: tensors, numbers and structures of them compared."""
+"""assert_close: tensors, numbers and structures of them compared; make_tensor: random ones."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from . import _core
+from ._creation import as_shape, check_device, rand, randint
+from ._dtype import bool_, dtype as Dtype, finfo, float32, float64
 from ._pointwise import isclose
 from ._tensor import Tensor
 
@@ -73,3 +76,36 @@ def _walk(actual: Any, expected: Any, where: str, *options: Any) -> None:
         return
     for key, one, other in pairs:
         _walk(one, other, f"{where}[{key!r}]", *options)
+
+
+def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
+                    msg: str = "") -> None:
+    """assert_close of old: dtypes need not be equal."""
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
+
+
+def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None, high: float | None = None,
+                requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
+                memory_format: Any = None) -> Tensor:
+    """Random values from low up to high: -9 to 9 for floats, -9 to 10 for integers (0 for unsigned ones), and 0 or 1."""
+    check_device(device)
+    size = as_shape(shape, "make_tensor")
+    if dtype is bool_:
+        made = randint(0, 2, size, dtype=bool_)
+    elif dtype.is_floating_point:
+        low, high = -9.0 if low is None else low, 9.0 if high is None else high
+        if low >= high:
+            raise ValueError(f"make_tensor: low must be weakly less than high, but got {low} >= {high}")
+        made = (rand(size, dtype=float64 if dtype is float64 else float32) * (high - low) + low).to(dtype)
+        if exclude_zero:
+            made = made.masked_fill(made == 0, finfo(dtype).tiny)
+    else:
+        least = (-9 if dtype.is_signed else 0) if low is None else math.ceil(low)
+        made = randint(least, 10 if high is None else math.ceil(high), size, dtype=dtype)
+        if exclude_zero:
+            made = made.masked_fill(made == 0, 1)
+    if noncontiguous and made.numel() > 1:
+        made = made.repeat_interleave(2, dim=-1)[..., ::2]
+    if requires_grad and not dtype.is_floating_point:
+        raise ValueError(f"make_tensor: requires_grad must be False for integral dtypes, but got {dtype}")
+    return made.detach().requires_grad_() if requires_grad else made

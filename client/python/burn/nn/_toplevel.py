@@ -137,6 +137,11 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
 grid_sampler_2d = grid_sampler
 
 
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """functional.affine_grid."""
+    return F.affine_grid(theta, size, align_corners)
+
+
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
     """functional.max_pool1d with its indices."""

@@ -90,6 +90,7 @@ static burn_dtype output_dtype(const op_making *making, uint32_t output)
     case BURN_DTYPE_RULE_SAME:
     case BURN_DTYPE_RULE_PROMOTE:
     case BURN_DTYPE_RULE_PROMOTE_NUMBER:
+    case BURN_DTYPE_RULE_PROMOTE_WIDE:
     case BURN_DTYPE_RULE_PROMOTE_FLOAT:
     case BURN_DTYPE_RULE_PROMOTE_INTEGER:
     case BURN_DTYPE_RULE_FLOAT:

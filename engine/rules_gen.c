@@ -754,6 +754,18 @@ static void gradient_lgamma(const bd_rule_call *call, bd_node *out)
     }
 }
 
+static void gradient_digamma(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_rule_whole(graph, 2);
+        bd_node n2 = bd_build(graph, BURN_OP_ZETA, (bd_node[]){n1, call->inputs[0]}, 2, NULL);
+        bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n2}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n3, call->inputs[0]);
+    }
+}
+
 static void gradient_atan2(const bd_rule_call *call, bd_node *out)
 {
     bd_graph *graph = call->graph;
@@ -4509,7 +4521,361 @@ static uint32_t decompose_asgd_step(const bd_rule_call *call, bd_node *out)
     return 2;
 }
 
-static const bd_gradient_rule gradient_rules[399] = {
+static void gradient_erfinv(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->self, call->self}, 2, NULL);
+        bd_node n2 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n1}, 1, NULL);
+        bd_node n3 = bd_rule_number(graph, 0.886226925452758);
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n2}, 2, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n4}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n5, call->inputs[0]);
+    }
+}
+
+static uint32_t decompose_erfinv(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_rule_whole(graph, 1);
+    bd_node n2 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n1, call->inputs[0]}, 2, NULL);
+    bd_node n3 = bd_rule_whole(graph, 1);
+    bd_node n4 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n3, call->inputs[0]}, 2, NULL);
+    bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n2, n4}, 2, NULL);
+    bd_node n6 = bd_build(graph, BURN_OP_LOG, (bd_node[]){n5}, 1, NULL);
+    bd_node n7 = bd_rule_number(graph, 0.5);
+    bd_node n8 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n7, n6}, 2, NULL);
+    bd_node n9 = bd_rule_number(graph, 4.330746750799873);
+    bd_node n10 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n9, n8}, 2, NULL);
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n10, n10}, 2, NULL);
+    bd_node n12 = bd_rule_number(graph, 6.802721088435375);
+    bd_node n13 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n6, n12}, 2, NULL);
+    bd_node n14 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n11, n13}, 2, NULL);
+    bd_node n15 = bd_rule_whole(graph, 0);
+    bd_node n16 = bd_build(graph, BURN_OP_MAXIMUM, (bd_node[]){n14, n15}, 2, NULL);
+    bd_node n17 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n16}, 1, NULL);
+    bd_node n18 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n17, n10}, 2, NULL);
+    bd_node n19 = bd_rule_whole(graph, 0);
+    bd_node n20 = bd_build(graph, BURN_OP_MAXIMUM, (bd_node[]){n18, n19}, 2, NULL);
+    bd_node n21 = bd_build(graph, BURN_OP_SQRT, (bd_node[]){n20}, 1, NULL);
+    bd_node n22 = bd_build(graph, BURN_OP_ABS, (bd_node[]){call->inputs[0]}, 1, NULL);
+    bd_node n23 = bd_rule_number(graph, 0.5);
+    bd_node n24 = bd_build(graph, BURN_OP_LT, (bd_node[]){n22, n23}, 2, NULL);
+    bd_node n25 = bd_build(graph, BURN_OP_ERF, (bd_node[]){n21}, 1, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n25, n22}, 2, NULL);
+    bd_node n27 = bd_rule_whole(graph, 1);
+    bd_node n28 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n27, n22}, 2, NULL);
+    bd_node n29 = bd_build(graph, BURN_OP_ERFC, (bd_node[]){n21}, 1, NULL);
+    bd_node n30 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n28, n29}, 2, NULL);
+    bd_node n31 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n24, n26, n30}, 3, NULL);
+    bd_node n32 = bd_rule_number(graph, 0.886226925452758);
+    bd_node n33 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n31, n32}, 2, NULL);
+    bd_node n34 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n21, n21}, 2, NULL);
+    bd_node n35 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n34}, 1, NULL);
+    bd_node n36 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n33, n35}, 2, NULL);
+    bd_node n37 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n21, n36}, 2, NULL);
+    bd_node n38 = bd_rule_whole(graph, 1);
+    bd_node n39 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n38, n37}, 2, NULL);
+    bd_node n40 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n36, n39}, 2, NULL);
+    bd_node n41 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n21, n40}, 2, NULL);
+    bd_node n42 = bd_rule_number(graph, 0.5);
+    bd_node n43 = bd_build(graph, BURN_OP_LT, (bd_node[]){n22, n42}, 2, NULL);
+    bd_node n44 = bd_build(graph, BURN_OP_ERF, (bd_node[]){n41}, 1, NULL);
+    bd_node n45 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n44, n22}, 2, NULL);
+    bd_node n46 = bd_rule_whole(graph, 1);
+    bd_node n47 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n46, n22}, 2, NULL);
+    bd_node n48 = bd_build(graph, BURN_OP_ERFC, (bd_node[]){n41}, 1, NULL);
+    bd_node n49 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n47, n48}, 2, NULL);
+    bd_node n50 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n43, n45, n49}, 3, NULL);
+    bd_node n51 = bd_rule_number(graph, 0.886226925452758);
+    bd_node n52 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n50, n51}, 2, NULL);
+    bd_node n53 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n41, n41}, 2, NULL);
+    bd_node n54 = bd_build(graph, BURN_OP_EXP, (bd_node[]){n53}, 1, NULL);
+    bd_node n55 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n52, n54}, 2, NULL);
+    bd_node n56 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n41, n55}, 2, NULL);
+    bd_node n57 = bd_rule_whole(graph, 1);
+    bd_node n58 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n57, n56}, 2, NULL);
+    bd_node n59 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n55, n58}, 2, NULL);
+    bd_node n60 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n41, n59}, 2, NULL);
+    bd_node n61 = bd_rule_whole(graph, 1);
+    bd_node n62 = bd_build(graph, BURN_OP_EQ, (bd_node[]){n22, n61}, 2, NULL);
+    bd_node n63 = bd_rule_whole(graph, 1);
+    bd_node n64 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n63, n22}, 2, NULL);
+    bd_node n65 = bd_rule_whole(graph, 1);
+    bd_node n66 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n65, n64}, 2, NULL);
+    bd_node n67 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n62, n66, n60}, 3, NULL);
+    bd_node n68 = bd_build(graph, BURN_OP_SIGN, (bd_node[]){call->inputs[0]}, 1, NULL);
+    bd_node n69 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n67, n68}, 2, NULL);
+    out[0] = n69;
+    return 1;
+}
+
+static uint32_t decompose_xlogy(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_rule_whole(graph, 0);
+    bd_node n2 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], n1}, 2, NULL);
+    bd_node n3 = bd_rule_whole(graph, 0);
+    bd_node n4 = bd_build(graph, BURN_OP_LE, (bd_node[]){call->inputs[1], n3}, 2, NULL);
+    bd_node n5 = bd_build(graph, BURN_OP_ISINF, (bd_node[]){call->inputs[1]}, 1, NULL);
+    bd_node n6 = bd_build(graph, BURN_OP_LOGICAL_OR, (bd_node[]){n4, n5}, 2, NULL);
+    bd_node n7 = bd_build(graph, BURN_OP_LOGICAL_AND, (bd_node[]){n2, n6}, 2, NULL);
+    bd_node n8 = bd_rule_whole(graph, 1);
+    bd_node n9 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n7, n8, call->inputs[1]}, 3, NULL);
+    bd_node n10 = bd_build(graph, BURN_OP_LOG, (bd_node[]){n9}, 1, NULL);
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], n10}, 2, NULL);
+    out[0] = n11;
+    return 1;
+}
+
+static void gradient_copysign(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_rule_whole(graph, 0);
+        bd_node n2 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], n1}, 2, NULL);
+        bd_node n3 = bd_build(graph, BURN_OP_DIV, (bd_node[]){call->self, call->inputs[0]}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n3}, 2, NULL);
+        bd_node n5 = bd_rule_whole(graph, 0);
+        bd_node n6 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n2, n5, n4}, 3, NULL);
+        out[0] = bd_rule_gradient(graph, n6, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        bd_node n1 = bd_rule_zeros(graph, call->inputs[1]);
+        out[1] = bd_rule_gradient(graph, n1, call->inputs[1]);
+    }
+}
+
+static uint32_t decompose_copysign(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_rule_whole(graph, 0);
+    bd_node n2 = bd_build(graph, BURN_OP_LT, (bd_node[]){call->inputs[1], n1}, 2, NULL);
+    bd_node n3 = bd_rule_whole(graph, 0);
+    bd_node n4 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[1], n3}, 2, NULL);
+    bd_node n5 = bd_rule_whole(graph, 1);
+    bd_node n6 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n5, call->inputs[1]}, 2, NULL);
+    bd_node n7 = bd_rule_whole(graph, 0);
+    bd_node n8 = bd_build(graph, BURN_OP_LT, (bd_node[]){n6, n7}, 2, NULL);
+    bd_node n9 = bd_build(graph, BURN_OP_LOGICAL_AND, (bd_node[]){n4, n8}, 2, NULL);
+    bd_node n10 = bd_build(graph, BURN_OP_LOGICAL_OR, (bd_node[]){n2, n9}, 2, NULL);
+    bd_node n11 = bd_build(graph, BURN_OP_ABS, (bd_node[]){call->inputs[0]}, 1, NULL);
+    bd_node n12 = bd_build(graph, BURN_OP_NEG, (bd_node[]){n11}, 1, NULL);
+    bd_node n13 = bd_build(graph, BURN_OP_ABS, (bd_node[]){call->inputs[0]}, 1, NULL);
+    bd_node n14 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n10, n12, n13}, 3, NULL);
+    out[0] = n14;
+    return 1;
+}
+
+static uint32_t decompose_ldexp(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build(graph, BURN_OP_EXP2, (bd_node[]){call->inputs[1]}, 1, NULL);
+    bd_node n2 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], n1}, 2, NULL);
+    out[0] = n2;
+    return 1;
+}
+
+static void gradient_logaddexp2(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    out[0] = BD_NODE_NONE;
+    if (call->wanted[0]) {
+        bd_node n1 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
+        bd_node n2 = bd_rule_number(graph, 0.6931471805599453);
+        bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n1, n2}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){n3}, 1, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n4}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n5, call->inputs[0]);
+    }
+    out[1] = BD_NODE_NONE;
+    if (call->wanted[1]) {
+        bd_node n1 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[1], call->inputs[0]}, 2, NULL);
+        bd_node n2 = bd_rule_number(graph, 0.6931471805599453);
+        bd_node n3 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n1, n2}, 2, NULL);
+        bd_node n4 = bd_build(graph, BURN_OP_SIGMOID, (bd_node[]){n3}, 1, NULL);
+        bd_node n5 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->gradient, n4}, 2, NULL);
+        out[1] = bd_rule_gradient(graph, n5, call->inputs[1]);
+    }
+}
+
+static uint32_t decompose_logaddexp2(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build(graph, BURN_OP_ISINF, (bd_node[]){call->inputs[0]}, 1, NULL);
+    bd_node n2 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
+    bd_node n3 = bd_build(graph, BURN_OP_LOGICAL_AND, (bd_node[]){n1, n2}, 2, NULL);
+    bd_node n4 = bd_build(graph, BURN_OP_MAXIMUM, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
+    bd_node n5 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[1]}, 2, NULL);
+    bd_node n6 = bd_build(graph, BURN_OP_ABS, (bd_node[]){n5}, 1, NULL);
+    bd_node n7 = bd_build(graph, BURN_OP_NEG, (bd_node[]){n6}, 1, NULL);
+    bd_node n8 = bd_build(graph, BURN_OP_EXP2, (bd_node[]){n7}, 1, NULL);
+    bd_node n9 = bd_build(graph, BURN_OP_LOG1P, (bd_node[]){n8}, 1, NULL);
+    bd_node n10 = bd_rule_number(graph, 1.4426950408889634);
+    bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, n10}, 2, NULL);
+    bd_node n12 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n4, n11}, 2, NULL);
+    bd_node n13 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n3, call->inputs[0], n12}, 3, NULL);
+    out[0] = n13;
+    return 1;
+}
+
+static uint32_t decompose_zeta(const bd_rule_call *call, bd_node *out)
+{
+    bd_graph *graph = call->graph;
+    bd_node n1 = bd_build(graph, BURN_OP_NEG, (bd_node[]){call->inputs[0]}, 1, NULL);
+    bd_node n2 = bd_rule_whole(graph, 12);
+    bd_node n3 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n2}, 2, NULL);
+    bd_node n4 = bd_build(graph, BURN_OP_POW, (bd_node[]){n3, n1}, 2, NULL);
+    bd_node n5 = bd_rule_whole(graph, 1);
+    bd_node n6 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n5, n3}, 2, NULL);
+    bd_node n7 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n6, n6}, 2, NULL);
+    bd_node n8 = bd_build(graph, BURN_OP_MUL, (bd_node[]){call->inputs[0], n6}, 2, NULL);
+    bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n8, n4}, 2, NULL);
+    bd_node n10 = bd_rule_whole(graph, 1);
+    bd_node n11 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n10}, 2, NULL);
+    bd_node n12 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, n11}, 2, NULL);
+    bd_node n13 = bd_rule_whole(graph, 2);
+    bd_node n14 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n13}, 2, NULL);
+    bd_node n15 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n12, n14}, 2, NULL);
+    bd_node n16 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n15, n7}, 2, NULL);
+    bd_node n17 = bd_rule_whole(graph, 3);
+    bd_node n18 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n17}, 2, NULL);
+    bd_node n19 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n16, n18}, 2, NULL);
+    bd_node n20 = bd_rule_whole(graph, 4);
+    bd_node n21 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n20}, 2, NULL);
+    bd_node n22 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n19, n21}, 2, NULL);
+    bd_node n23 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n22, n7}, 2, NULL);
+    bd_node n24 = bd_rule_whole(graph, 5);
+    bd_node n25 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n24}, 2, NULL);
+    bd_node n26 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n23, n25}, 2, NULL);
+    bd_node n27 = bd_rule_whole(graph, 6);
+    bd_node n28 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n27}, 2, NULL);
+    bd_node n29 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n26, n28}, 2, NULL);
+    bd_node n30 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n29, n7}, 2, NULL);
+    bd_node n31 = bd_rule_whole(graph, 7);
+    bd_node n32 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n31}, 2, NULL);
+    bd_node n33 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n30, n32}, 2, NULL);
+    bd_node n34 = bd_rule_whole(graph, 8);
+    bd_node n35 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n34}, 2, NULL);
+    bd_node n36 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n33, n35}, 2, NULL);
+    bd_node n37 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n36, n7}, 2, NULL);
+    bd_node n38 = bd_rule_whole(graph, 9);
+    bd_node n39 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n38}, 2, NULL);
+    bd_node n40 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n37, n39}, 2, NULL);
+    bd_node n41 = bd_rule_whole(graph, 10);
+    bd_node n42 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n41}, 2, NULL);
+    bd_node n43 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n40, n42}, 2, NULL);
+    bd_node n44 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n43, n7}, 2, NULL);
+    bd_node n45 = bd_rule_whole(graph, 11);
+    bd_node n46 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n45}, 2, NULL);
+    bd_node n47 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n44, n46}, 2, NULL);
+    bd_node n48 = bd_rule_whole(graph, 12);
+    bd_node n49 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n48}, 2, NULL);
+    bd_node n50 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n47, n49}, 2, NULL);
+    bd_node n51 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n50, n7}, 2, NULL);
+    bd_node n52 = bd_rule_whole(graph, 13);
+    bd_node n53 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n52}, 2, NULL);
+    bd_node n54 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n51, n53}, 2, NULL);
+    bd_node n55 = bd_rule_whole(graph, 14);
+    bd_node n56 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[0], n55}, 2, NULL);
+    bd_node n57 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n54, n56}, 2, NULL);
+    bd_node n58 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n57, n7}, 2, NULL);
+    bd_node n59 = bd_build(graph, BURN_OP_POW, (bd_node[]){call->inputs[1], n1}, 2, NULL);
+    bd_node n60 = bd_rule_whole(graph, 1);
+    bd_node n61 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n60}, 2, NULL);
+    bd_node n62 = bd_build(graph, BURN_OP_POW, (bd_node[]){n61, n1}, 2, NULL);
+    bd_node n63 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n59, n62}, 2, NULL);
+    bd_node n64 = bd_rule_whole(graph, 2);
+    bd_node n65 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n64}, 2, NULL);
+    bd_node n66 = bd_build(graph, BURN_OP_POW, (bd_node[]){n65, n1}, 2, NULL);
+    bd_node n67 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n63, n66}, 2, NULL);
+    bd_node n68 = bd_rule_whole(graph, 3);
+    bd_node n69 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n68}, 2, NULL);
+    bd_node n70 = bd_build(graph, BURN_OP_POW, (bd_node[]){n69, n1}, 2, NULL);
+    bd_node n71 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n67, n70}, 2, NULL);
+    bd_node n72 = bd_rule_whole(graph, 4);
+    bd_node n73 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n72}, 2, NULL);
+    bd_node n74 = bd_build(graph, BURN_OP_POW, (bd_node[]){n73, n1}, 2, NULL);
+    bd_node n75 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n71, n74}, 2, NULL);
+    bd_node n76 = bd_rule_whole(graph, 5);
+    bd_node n77 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n76}, 2, NULL);
+    bd_node n78 = bd_build(graph, BURN_OP_POW, (bd_node[]){n77, n1}, 2, NULL);
+    bd_node n79 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n75, n78}, 2, NULL);
+    bd_node n80 = bd_rule_whole(graph, 6);
+    bd_node n81 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n80}, 2, NULL);
+    bd_node n82 = bd_build(graph, BURN_OP_POW, (bd_node[]){n81, n1}, 2, NULL);
+    bd_node n83 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n79, n82}, 2, NULL);
+    bd_node n84 = bd_rule_whole(graph, 7);
+    bd_node n85 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n84}, 2, NULL);
+    bd_node n86 = bd_build(graph, BURN_OP_POW, (bd_node[]){n85, n1}, 2, NULL);
+    bd_node n87 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n83, n86}, 2, NULL);
+    bd_node n88 = bd_rule_whole(graph, 8);
+    bd_node n89 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n88}, 2, NULL);
+    bd_node n90 = bd_build(graph, BURN_OP_POW, (bd_node[]){n89, n1}, 2, NULL);
+    bd_node n91 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n87, n90}, 2, NULL);
+    bd_node n92 = bd_rule_whole(graph, 9);
+    bd_node n93 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n92}, 2, NULL);
+    bd_node n94 = bd_build(graph, BURN_OP_POW, (bd_node[]){n93, n1}, 2, NULL);
+    bd_node n95 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n91, n94}, 2, NULL);
+    bd_node n96 = bd_rule_whole(graph, 10);
+    bd_node n97 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n96}, 2, NULL);
+    bd_node n98 = bd_build(graph, BURN_OP_POW, (bd_node[]){n97, n1}, 2, NULL);
+    bd_node n99 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n95, n98}, 2, NULL);
+    bd_node n100 = bd_rule_whole(graph, 11);
+    bd_node n101 = bd_build(graph, BURN_OP_ADD, (bd_node[]){call->inputs[1], n100}, 2, NULL);
+    bd_node n102 = bd_build(graph, BURN_OP_POW, (bd_node[]){n101, n1}, 2, NULL);
+    bd_node n103 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n99, n102}, 2, NULL);
+    bd_node n104 = bd_rule_number(graph, -3.3896802963225827e-13);
+    bd_node n105 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n58, n104}, 2, NULL);
+    bd_node n106 = bd_rule_number(graph, 1.3382536530684679e-11);
+    bd_node n107 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n51, n106}, 2, NULL);
+    bd_node n108 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n105, n107}, 2, NULL);
+    bd_node n109 = bd_rule_number(graph, -5.284190138687493e-10);
+    bd_node n110 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n44, n109}, 2, NULL);
+    bd_node n111 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n108, n110}, 2, NULL);
+    bd_node n112 = bd_rule_number(graph, 2.08767569878681e-08);
+    bd_node n113 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n37, n112}, 2, NULL);
+    bd_node n114 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n111, n113}, 2, NULL);
+    bd_node n115 = bd_rule_number(graph, -8.267195767195768e-07);
+    bd_node n116 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n30, n115}, 2, NULL);
+    bd_node n117 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n114, n116}, 2, NULL);
+    bd_node n118 = bd_rule_number(graph, 3.306878306878307e-05);
+    bd_node n119 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n23, n118}, 2, NULL);
+    bd_node n120 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n117, n119}, 2, NULL);
+    bd_node n121 = bd_rule_number(graph, -0.001388888888888889);
+    bd_node n122 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n16, n121}, 2, NULL);
+    bd_node n123 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n120, n122}, 2, NULL);
+    bd_node n124 = bd_rule_number(graph, 0.08333333333333333);
+    bd_node n125 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n9, n124}, 2, NULL);
+    bd_node n126 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n123, n125}, 2, NULL);
+    bd_node n127 = bd_rule_whole(graph, 1);
+    bd_node n128 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], n127}, 2, NULL);
+    bd_node n129 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n3, n128}, 2, NULL);
+    bd_node n130 = bd_rule_number(graph, 0.5);
+    bd_node n131 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n129, n130}, 2, NULL);
+    bd_node n132 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n4, n131}, 2, NULL);
+    bd_node n133 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n132, n126}, 2, NULL);
+    bd_node n134 = bd_build(graph, BURN_OP_ADD, (bd_node[]){n103, n133}, 2, NULL);
+    bd_node n135 = bd_rule_whole(graph, 1);
+    bd_node n136 = bd_build(graph, BURN_OP_LE, (bd_node[]){call->inputs[0], n135}, 2, NULL);
+    bd_node n137 = bd_rule_whole(graph, 1);
+    bd_node n138 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], n137}, 2, NULL);
+    bd_node n139 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+    bd_node n140 = bd_rule_whole(graph, 1);
+    bd_node n141 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n140, n139}, 2, NULL);
+    bd_node n142 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+    bd_node n143 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+    bd_node n144 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n142, n143}, 2, NULL);
+    bd_node n145 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n138, n141, n144}, 3, NULL);
+    bd_node n146 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n136, n145, n134}, 3, NULL);
+    out[0] = n146;
+    return 1;
+}
+
+static const bd_gradient_rule gradient_rules[405] = {
     [BURN_OP_ADD] = gradient_add,
     [BURN_OP_SUB] = gradient_sub,
     [BURN_OP_MUL] = gradient_mul,
@@ -4556,6 +4922,7 @@ static const bd_gradient_rule gradient_rules[399] = {
     [BURN_OP_ACOSH] = gradient_acosh,
     [BURN_OP_ATANH] = gradient_atanh,
     [BURN_OP_LGAMMA] = gradient_lgamma,
+    [BURN_OP_DIGAMMA] = gradient_digamma,
     [BURN_OP_ATAN2] = gradient_atan2,
     [BURN_OP_FMAX] = gradient_fmax,
     [BURN_OP_FMIN] = gradient_fmin,
@@ -4623,9 +4990,12 @@ static const bd_gradient_rule gradient_rules[399] = {
     [BURN_OP_SCATTER_PROD] = gradient_scatter_prod,
     [BURN_OP_SCATTER_MAX] = gradient_scatter_max,
     [BURN_OP_SCATTER_MIN] = gradient_scatter_min,
+    [BURN_OP_ERFINV] = gradient_erfinv,
+    [BURN_OP_COPYSIGN] = gradient_copysign,
+    [BURN_OP_LOGADDEXP2] = gradient_logaddexp2,
 };
 
-static const bd_decompose_rule decompose_rules[399] = {
+static const bd_decompose_rule decompose_rules[405] = {
     [BURN_OP_DETACH] = decompose_detach,
     [BURN_OP_CLONE] = decompose_clone,
     [BURN_OP_SQUARE] = decompose_square,
@@ -4729,6 +5099,12 @@ static const bd_decompose_rule decompose_rules[399] = {
     [BURN_OP_RADAM_STEP] = decompose_radam_step,
     [BURN_OP_RPROP_STEP] = decompose_rprop_step,
     [BURN_OP_ASGD_STEP] = decompose_asgd_step,
+    [BURN_OP_ERFINV] = decompose_erfinv,
+    [BURN_OP_XLOGY] = decompose_xlogy,
+    [BURN_OP_COPYSIGN] = decompose_copysign,
+    [BURN_OP_LDEXP] = decompose_ldexp,
+    [BURN_OP_LOGADDEXP2] = decompose_logaddexp2,
+    [BURN_OP_ZETA] = decompose_zeta,
 };
 
 bd_gradient_rule bd_gradient_rule_of(burn_op op)

@@ -286,6 +286,12 @@ int bd_op_kir(burn_op op)
     case BURN_OP_RADAM_STEP:
     case BURN_OP_RPROP_STEP:
     case BURN_OP_ASGD_STEP:
+    case BURN_OP_ERFINV:
+    case BURN_OP_XLOGY:
+    case BURN_OP_COPYSIGN:
+    case BURN_OP_LDEXP:
+    case BURN_OP_LOGADDEXP2:
+    case BURN_OP_ZETA:
         break;
     }
     return -1;

@@ -32,6 +32,7 @@ static bool infer_alike(const burn_op_record *record, const burn_tensor_type *co
     const burn_tensor_type *first = NULL;
     bool rule = info->dtype_rule == BURN_DTYPE_RULE_PROMOTE ||
                 info->dtype_rule == BURN_DTYPE_RULE_PROMOTE_NUMBER ||
+                info->dtype_rule == BURN_DTYPE_RULE_PROMOTE_WIDE ||
                 info->dtype_rule == BURN_DTYPE_RULE_PROMOTE_FLOAT;
     if (!rule || info->shape_rule != BURN_SHAPE_RULE_BROADCAST || info->attr_count > 0 ||
         info->flags & BURN_OP_VARIADIC || record->input_count != info->input_count ||
@@ -87,6 +88,7 @@ burn_dtype burn_op_compute_dtype(const burn_op_record *record,
         return first_dtype(record, inputs);
     case BURN_DTYPE_RULE_PROMOTE:
     case BURN_DTYPE_RULE_PROMOTE_NUMBER:
+    case BURN_DTYPE_RULE_PROMOTE_WIDE:
     case BURN_DTYPE_RULE_PROMOTE_INTEGER:
     case BURN_DTYPE_RULE_BOOL:
         return promoted_dtype(record, inputs);
@@ -210,6 +212,10 @@ static bd_error *output_dtype(const burn_op_record *record, const burn_tensor_ty
     case BURN_DTYPE_RULE_PROMOTE_NUMBER:
         if (any_bool(record, inputs))
             BD_FAIL(INVALID, "is not defined for bool; use logical_xor or logical_not, or cast");
+        break;
+    case BURN_DTYPE_RULE_PROMOTE_WIDE:
+        if (compute == BURN_BOOL)
+            BD_FAIL(INVALID, "is not implemented for bool; cast first");
         break;
     case BURN_DTYPE_RULE_PROMOTE_INTEGER:
         if (is_float)

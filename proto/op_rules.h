@@ -12,6 +12,7 @@ typedef enum burn_dtype_rule {
     BURN_DTYPE_RULE_SAME_INDEX,      /* outputs: first, int64 */
     BURN_DTYPE_RULE_PROMOTE,
     BURN_DTYPE_RULE_PROMOTE_NUMBER,  /* bools are refused, also as one of two */
+    BURN_DTYPE_RULE_PROMOTE_WIDE,    /* bools alone are refused */
     BURN_DTYPE_RULE_PROMOTE_FLOAT,   /* integers and bool become float32 */
     BURN_DTYPE_RULE_PROMOTE_INTEGER, /* floats are refused */
     BURN_DTYPE_RULE_BOOL,            /* computes in the promoted dtype, gives bool */

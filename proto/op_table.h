@@ -5,7 +5,7 @@
 
 #include "proto/op_rules.h"
 
-enum { BURN_OP_ROW_COUNT = 212, BURN_OP_PLACE_COUNT = 399 };
+enum { BURN_OP_ROW_COUNT = 218, BURN_OP_PLACE_COUNT = 405 };
 
 extern const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT];
 extern const uint16_t burn_op_places[BURN_OP_PLACE_COUNT];

@@ -296,7 +296,7 @@ static bd_error *reduced(const bd_shape_call *call, const burn_attr *dims, bool 
         gone[list[i]] = true;
         if (some && shape->dims[list[i]] == 0) {
             char text[BURN_SHAPE_TEXT_MAX];
-            BD_FAIL(INVALID, "dim %d of %s is empty: there is no element to choose", list[i],
+            BD_FAIL(INVALID, "every index is out of range: dim %d of %s is empty", list[i],
                     burn_shape_text(shape, text));
         }
     }

@@ -71,8 +71,7 @@ static LLVMValueRef sign_of(bd_emit *emit, burn_dtype dtype, LLVMValueRef a)
     }
     LLVMValueRef above = LLVMBuildFCmp(b, LLVMRealOGT, a, zero, "");
     LLVMValueRef below = LLVMBuildFCmp(b, LLVMRealOLT, a, zero, "");
-    LLVMValueRef result = LLVMBuildSelect(b, bd_part_isnan(emit, a), a, zero, "");
-    result = LLVMBuildSelect(b, above, bd_part_float(emit, a, 1), result, "");
+    LLVMValueRef result = LLVMBuildSelect(b, above, bd_part_float(emit, a, 1), zero, "");
     return LLVMBuildSelect(b, below, bd_part_float(emit, a, -1), result, "");
 }
 

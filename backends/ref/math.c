@@ -10,8 +10,6 @@ static double negative(double x)
 
 static double sign(double x)
 {
-    if (isnan(x))
-        return x;
     return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
 }
 

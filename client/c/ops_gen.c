@@ -1427,3 +1427,39 @@ burn_status burn_asgd_step(burn_context *context, burn_input param, burn_input g
     const burn_attribute attributes[] = {burn_number(maximize)};
     return burn_apply(context, 398, inputs, 7, attributes, 1, out, 2);
 }
+
+burn_status burn_erfinv(burn_context *context, burn_input x, burn_tensor **out)
+{
+    const burn_input inputs[] = {x};
+    return burn_apply(context, 399, inputs, 1, NULL, 0, out, 1);
+}
+
+burn_status burn_xlogy(burn_context *context, burn_input a, burn_input b, burn_tensor **out)
+{
+    const burn_input inputs[] = {a, b};
+    return burn_apply(context, 400, inputs, 2, NULL, 0, out, 1);
+}
+
+burn_status burn_copysign(burn_context *context, burn_input a, burn_input b, burn_tensor **out)
+{
+    const burn_input inputs[] = {a, b};
+    return burn_apply(context, 401, inputs, 2, NULL, 0, out, 1);
+}
+
+burn_status burn_ldexp(burn_context *context, burn_input a, burn_input b, burn_tensor **out)
+{
+    const burn_input inputs[] = {a, b};
+    return burn_apply(context, 402, inputs, 2, NULL, 0, out, 1);
+}
+
+burn_status burn_logaddexp2(burn_context *context, burn_input a, burn_input b, burn_tensor **out)
+{
+    const burn_input inputs[] = {a, b};
+    return burn_apply(context, 403, inputs, 2, NULL, 0, out, 1);
+}
+
+burn_status burn_zeta(burn_context *context, burn_input a, burn_input b, burn_tensor **out)
+{
+    const burn_input inputs[] = {a, b};
+    return burn_apply(context, 404, inputs, 2, NULL, 0, out, 1);
+}

@@ -211,6 +211,17 @@ int burn_is_contiguous(const burn_tensor *tensor)
     return contiguous;
 }
 
+void burn_strides_of(const burn_tensor *tensor, int64_t *strides)
+{
+    burn_context *context = bd_context_of(tensor);
+    int64_t all[BURN_RANK_MAX];
+    bd_lock(context);
+    bd_tensor_strides(tensor, all);
+    bd_leave(context);
+    for (int d = 0; d < burn_rank(tensor); d++)
+        strides[d] = all[d];
+}
+
 int burn_can_view(const burn_tensor *tensor, int rank, const int64_t *dims)
 {
     int64_t elements = 1;

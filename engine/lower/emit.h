@@ -57,6 +57,7 @@ bool bd_computes_reduce(const bd_emitter *emitter, uint32_t value);
 /* The level of an index: its axes and computed places. */
 bd_stage bd_stage_of_affine(const bd_emitter *emitter, const bd_affine *index);
 /* The level and sweep of a virtual's check. */
+bd_stage bd_stage_of_root(const bd_emitter *emitter, const bd_region_root *root);
 bd_stage bd_stage_of_check(const bd_emitter *emitter, uint32_t number);
 
 bool bd_is_sort(const bd_emitter *emitter, uint32_t value);

@@ -183,11 +183,8 @@ static void emit_uniform(bd_emitter *emitter)
 static bool root_is_at(const bd_emitter *emitter, const bd_region_root *root, bd_level level,
                        uint32_t sweep)
 {
-    bd_stage place = bd_stage_of_affine(emitter, &root->address);
-    const bd_stage *value = &emitter->stages[root->value];
-    bool each = place.level == BD_LEVEL_EACH || value->level == BD_LEVEL_EACH;
-    uint32_t own = place.sweep > value->sweep ? place.sweep : value->sweep;
-    return each == (level == BD_LEVEL_EACH) && own == sweep;
+    bd_stage stage = bd_stage_of_root(emitter, root);
+    return (stage.level == BD_LEVEL_EACH) == (level == BD_LEVEL_EACH) && stage.sweep == sweep;
 }
 
 static bool check_is_at(const bd_emitter *emitter, uint32_t number, bd_level level, uint32_t sweep)

@@ -71,6 +71,7 @@ typedef struct bd_region_root {
     bd_affine address; /* may have one virtual term */
     uint8_t mode;      /* bd_kir_store */
     uint8_t copies;    /* only carries the base of an update over: skipped if in place */
+    bool each;         /* adds up at each serial point, even where all values are equal */
 } bd_region_root;
 
 enum {

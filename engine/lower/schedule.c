@@ -140,6 +140,15 @@ bd_stage bd_stage_of_check(const bd_emitter *emitter, uint32_t number)
     return bd_stage_of_affine(emitter, &place);
 }
 
+bd_stage bd_stage_of_root(const bd_emitter *emitter, const bd_region_root *root)
+{
+    bd_stage stage = bd_stage_of_affine(emitter, &root->address);
+    join_stage(&stage, &emitter->stages[root->value]);
+    if (root->each && emitter->serial != 0)
+        stage.level = BD_LEVEL_EACH;
+    return stage;
+}
+
 static void join_context(const bd_emitter *emitter, bd_stage *stage, uint32_t context)
 {
     const bd_region_context *guards = &emitter->region->contexts.items[context];
@@ -238,8 +247,7 @@ static void mark_sinks(bd_emitter *emitter, uint32_t sweep, marking *marks)
     }
     for (size_t i = 0; i < region->roots.count; i++) {
         const bd_region_root *root = &region->roots.items[i];
-        bd_stage place = bd_stage_of_affine(emitter, &root->address);
-        join_stage(&place, &emitter->stages[root->value]);
+        bd_stage place = bd_stage_of_root(emitter, root);
         if (place.level == BD_LEVEL_EACH && place.sweep == sweep) {
             mark(emitter, root->value, marks);
             bd_visit_affine(emitter, &root->address, mark, marks);
@@ -276,8 +284,7 @@ static bool stores_last(const bd_emitter *emitter)
 {
     for (size_t i = 0; i < emitter->region->roots.count; i++) {
         const bd_region_root *root = &emitter->region->roots.items[i];
-        bd_stage place = bd_stage_of_affine(emitter, &root->address);
-        join_stage(&place, &emitter->stages[root->value]);
+        bd_stage place = bd_stage_of_root(emitter, root);
         if (place.level == BD_LEVEL_EACH && place.sweep == emitter->sweep_count)
             return true;
     }

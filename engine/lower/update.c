@@ -127,7 +127,9 @@ bool bd_region_store_scatter(bd_region *region, bd_node node)
     region->live_count--;
     if (!told || !bd_gather_place(region, &gather, scatter, &at, &place) ||
         !add_root_of(region, scatter->inputs[2], &at, &place,
-                     (bd_region_root){.target = node, .mode = (uint8_t)bd_lower_code(scatter)}))
+                     (bd_region_root){.target = node,
+                                      .mode = (uint8_t)bd_lower_code(scatter),
+                                      .each = along.count > 0}))
         return false;
     /* Equal indices collide along the dim only, so that rows are independent. */
     told = bd_region_take(region, &at, source->dims, dim, dim + 1, &along);

@@ -33,7 +33,8 @@ def unary(names, domain="", dtypes="f", gradient=True):
 
 unary("exp sin cos tanh sigmoid erf erfc expm1 exp2 sinh cosh asinh atan")
 unary("log sqrt rsqrt log2 log10 reciprocal lgamma", "(0.2,5)")
-unary("digamma", "(0.2,5)", gradient=False)
+unary("digamma", "(0.2,5)")
+unary("erfinv", "(-0.95,0.95)")
 unary("log1p", "(-0.6,3)")
 unary("tan", "(-1.3,1.3)")
 unary("asin acos atanh", "(-0.9,0.9)")
@@ -55,6 +56,7 @@ for name, expression in {
     # PyTorch's own gradient of hardsigmoid multiplies by 1/6 rounded to float32
     row(name, expression, ops=("gelu",) if name == "gelu_tanh" else (), flags="rtol=1e-7" if name == "hardsigmoid" else "")
 
+row("zeta", "T.special.zeta(x.detach(), y)", {"x": ("x", "(1.5,4)"), "y": ("x", "(0.5,4)")})
 TWO = {"x": ("x", ""), "y": ("x", "")}
 BROAD = {"x": ("x", ""), "y": ("one", "")}
 POSITIVE = {"x": ("x", "(0.3,3)"), "y": ("x", "(0.3,3)")}
@@ -72,6 +74,10 @@ for name in ("floor_divide", "remainder", "fmod"):
 row("atan2", "T.atan2(x, y)", TWO)
 row("hypot", "T.hypot(x, y)", POSITIVE)
 row("logaddexp", "T.logaddexp(x, y)", TWO)
+row("logaddexp2", "T.logaddexp2(x, y)", TWO)
+row("copysign", "T.copysign(x, y)", TWO)
+row("ldexp", "T.ldexp(x, y)", TWO)
+row("xlogy", "T.xlogy(x, y)", POSITIVE)
 row("nextafter", "T.nextafter(x, y)", TWO, gradient=False)
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
     row(name, f"T.{name}(x, y)", BROAD, "fiub", gradient=False)

@@ -176,6 +176,8 @@ BURN_API const char *burn_dtype_text(int dtype);
 BURN_API uint64_t burn_version_of(const burn_tensor *tensor);
 BURN_API int burn_is_view(const burn_tensor *tensor);
 BURN_API int burn_is_contiguous(const burn_tensor *tensor);
+/* The strides, in elements, that PyTorch's tensor would have; one a dim. */
+BURN_API void burn_strides_of(const burn_tensor *tensor, int64_t *strides);
 /* Whether a reshape to these dims, of as many elements, would share as PyTorch's view() demands. */
 BURN_API int burn_can_view(const burn_tensor *tensor, int rank, const int64_t *dims);
 BURN_API uint64_t burn_id_of(burn_tensor *tensor);

@@ -46,7 +46,7 @@ BURN_API burn_status burn_fmod(burn_context *context, burn_input a, burn_input b
                                burn_tensor **out);
 /* The absolute value. */
 BURN_API burn_status burn_abs(burn_context *context, burn_input x, burn_tensor **out);
-/* -1, 0 or 1; NaN stays. */
+/* -1, 0 or 1; 0 for NaN, as PyTorch. */
 BURN_API burn_status burn_sign(burn_context *context, burn_input x, burn_tensor **out);
 /* e to the power of x. */
 BURN_API burn_status burn_exp(burn_context *context, burn_input x, burn_tensor **out);
@@ -770,6 +770,24 @@ BURN_API burn_status burn_asgd_step(burn_context *context, burn_input param, bur
                                     burn_input average, burn_input eta, burn_input lambd,
                                     burn_input mu, burn_input weight_decay, int64_t maximize,
                                     burn_tensor *out[2]);
+/* The inverse of erf: a closed approximation and two of Halley's steps. */
+BURN_API burn_status burn_erfinv(burn_context *context, burn_input x, burn_tensor **out);
+/* a * log(b), 0 where a is 0 (unless b is NaN). */
+BURN_API burn_status burn_xlogy(burn_context *context, burn_input a, burn_input b,
+                                burn_tensor **out);
+/* The size of a with the sign of b, also of -0. */
+BURN_API burn_status burn_copysign(burn_context *context, burn_input a, burn_input b,
+                                   burn_tensor **out);
+/* a * 2 ** b. */
+BURN_API burn_status burn_ldexp(burn_context *context, burn_input a, burn_input b,
+                                burn_tensor **out);
+/* log2(2 ** a + 2 ** b) without overflow. */
+BURN_API burn_status burn_logaddexp2(burn_context *context, burn_input a, burn_input b,
+                                     burn_tensor **out);
+/* The Hurwitz zeta function, the sum of (b + k) ** -a over k from 0 on: 12 terms and the rest by
+ * Euler and Maclaurin's formula. */
+BURN_API burn_status burn_zeta(burn_context *context, burn_input a, burn_input b,
+                               burn_tensor **out);
 
 #ifdef __cplusplus
 }

@@ -11,8 +11,8 @@ from ._dtype import (ALL as _dtypes, Size, bfloat16, bool_, device, double, dtyp
 from ._tensor import (Tensor, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,  # noqa: F401
                       set_grad_enabled, set_printoptions)
 from ._creation import (Generator, arange, as_tensor, asarray, bernoulli, empty, empty_like, eye, from_dlpack,  # noqa: F401
-                        from_numpy, full, full_like, get_rng_state, initial_seed, linspace, logspace, manual_seed, normal,
-                        ones, ones_like, rand, rand_like, randint, randn, randn_like, randperm, seed, set_rng_state,
+                        default_generator, from_numpy, full, full_like, get_rng_state, initial_seed, linspace, logspace,
+                        manual_seed, normal, ones, ones_like, rand, rand_like, randint, randn, randn_like, randperm, seed, set_rng_state,
                         tensor, zeros, zeros_like)
 from . import _indexing
 from ._functions import FUNCTIONS as _functions
@@ -47,7 +47,7 @@ OutOfMemoryError, AcceleratorError = _core.OutOfMemoryError, _core.DeviceError
 __version__ = "0.1.0"
 
 from . import accelerator, amp, autograd, backends, compiler, cuda, distributions, func, nn, optim  # noqa: E402,F401
-from . import profiler, random, testing, utils, version  # noqa: E402,F401
+from . import profiler, random, special, testing, utils, version  # noqa: E402,F401
 from .func import vmap  # noqa: E402,F401
 from .amp import GradScaler, autocast  # noqa: E402,F401
 from .amp.autocast_mode import (  # noqa: E402,F401

@@ -6,8 +6,8 @@ import math
 from typing import Any, Sequence
 
 from . import _core, _ops
-from ._creation import as_shape, check_device
-from ._dtype import as_dtype, get_default_dtype, int64
+from ._creation import arange, as_shape, check_device
+from ._dtype import as_dtype, float64, get_default_dtype, int64
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._shape import (broadcast_shapes, cat, expand, flip, narrow, ravel, reshape, stack, tensor_split,
                      transpose, wrap_dim)
@@ -143,6 +143,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
 @_public
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the elements, one row each: from the highest down, or increasing."""
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
     n = x.shape[-1] if N is None else N
     powers = _ops.arange(0, 1, n, int64)
     made = x.unsqueeze(-1) ** powers
@@ -157,6 +159,8 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned k times by 90 degrees, from the first of two dims towards the second."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.dim() < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
     a, b = (wrap_dim(d, input.dim()) for d in dims)
     if a == b:
         raise RuntimeError("expected rotation dims to be different")
@@ -282,3 +286,64 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 Tensor.fill_diagonal_ = _fill_diagonal
+
+
+def _stride(self: Tensor, dim: int | None = None) -> Any:
+    """The strides, in elements, that PyTorch's tensor would have; or that of one dim."""
+    return self._strides if dim is None else self._strides[wrap_dim(dim, self.dim())]
+
+
+Tensor.stride = _stride
+
+
+@_view
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """The elements of a contiguous tensor at the places that sizes and strides name, as a copy."""
+    need_tensor(input, "as_strided")
+    size, start = as_shape((tuple(size),), "as_strided"), storage_offset or 0
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+    if not input.is_contiguous():
+        raise RuntimeError("as_strided takes contiguous tensors; call .contiguous() first")
+    if start < 0 or min(stride, default=0) < 0:
+        raise RuntimeError(f"as_strided: negative strides or offsets are not supported, got {list(stride)} and {start}")
+    last = start + sum((n - 1) * step for n, step in zip(size, stride))
+    if math.prod(size) and last >= input.numel():
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start} reach element "
+                           f"{last}: out of bounds for storage of {input.numel()} elements")
+    places = _core.full((), start, int64)
+    for n, step in zip(size, stride):
+        places = places.unsqueeze(-1) + _ops.arange(0, step, n, int64)
+    return _ops.take(ravel(input), places, 0)
+
+
+def _resized(self: Tensor, *sizes: int) -> Tensor:
+    size = as_shape(sizes, "resize")
+    flat, count = ravel(self), math.prod(size)
+    if count > flat.numel():
+        flat = cat([flat, _core.full((count - flat.numel(),), 0, self.dtype)], 0)
+    return reshape(narrow(flat, 0, 0, count), size)
+
+
+def resize_(self: Tensor, *sizes: int) -> Tensor:
+    """Gives this tensor another shape: its first elements, and zeros where there are not enough."""
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    self.data = _resized(self, *sizes)
+    return self
+
+
+Tensor.resize_ = resize_
+
+
+def range_(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **options: Any) -> Tensor:
+    """As arange, but the end is included and floats come out unless a dtype is named."""
+    if end is None:
+        raise TypeError("range() missing 1 required positional arguments: \"end\"")
+    if step == 0 or (end - start) * step < 0:
+        raise RuntimeError(f"range(): upper bound {end} and lower bound {start} are inconsistent with step {step}")
+    count = math.floor((end - start) / step) + 1
+    return arange(count, dtype=float64, **options).mul(step).add(start).to(as_dtype(dtype) or get_default_dtype())
+
+
+FUNCTIONS["range"] = range_

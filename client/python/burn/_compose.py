@@ -80,6 +80,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f"meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
+    for x in tensors:
+        if x.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(x.shape)}")
     shape = tuple(x.numel() for x in tensors)
     grids = [expand(reshape(x, tuple(n if i == at else 1 for i, n in enumerate(shape))), shape)
              for at, x in enumerate(tensors)]
@@ -124,9 +127,12 @@ def trace(input: Tensor) -> Tensor:
 
 
 @view_function
-def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element (or place of dim) several times in a row; repeats is a number or one for each place. The size that
-    results need not be told by output_size: it is known."""
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Tensor:
+    """Each element (or place of dim) several times in a row; repeats is a number or one for each place. Of repeats alone
+    it makes their places, each as often as they say."""
+    if repeats is None:
+        return repeat_interleave(arange(input.numel()), input)
     if dim is None:
         input, dim = reshape(input, (input.numel(),)), 0
     dim = wrap_dim(dim, input.dim())
@@ -137,6 +143,10 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
             raise RuntimeError("repeats must have the same size as input along dim")
         return _ops.take(input, _core.tensor([i for i, n in enumerate(counts) for _ in range(n)], int64), dim)
     times = int(repeats)
+    if times < 0:
+        raise RuntimeError(f"Repeats must be non-negative, got {times}")
+    if input.dim() == 0:
+        input, shape = reshape(input, (1,)), (1,)
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))
     return reshape(wide, (*shape[:dim], shape[dim] * times, *shape[dim + 1:]))
 

@@ -45,12 +45,21 @@ def check_options(what: str, options: dict) -> None:
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
 
 
+def _listed(size: Any, what: str) -> Any:
+    """A size that must be a list, not one number."""
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"{what}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    return size
+
+
 def _size(size: tuple, options: dict, what: str) -> tuple[int, ...]:
     """The shape from positions or from size=, taken out of the options; what remains of them is checked."""
     if "size" in options:
         if size:
             raise TypeError(f"{what}() got several sizes")
         size = (options.pop("size"),)
+    elif not size:
+        raise TypeError(f"{what}() missing 1 required positional arguments: \"size\"")
     check_options(what, options)
     return as_shape(size, what)
 
@@ -64,7 +73,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     """fill_value everywhere; its type gives the dtype unless one is named."""
     check_device(device)
     check_options("full", options)
-    shape = as_shape((size,), "full")
+    shape = as_shape((_listed(size, "full"),), "full")
     dtype = as_dtype(dtype)
     if isinstance(fill_value, Tensor):
         return _finish(fill_value.to(dtype or fill_value.dtype).expand(shape).clone(), requires_grad)
@@ -95,6 +104,8 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 
 def _like(x: Tensor, value: Any, what: str, options: dict, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{what}(): argument 'input' must be Tensor, not {type(x).__name__}")
     check_device(device)
     check_options(what, options)
     return _finish(_core.full(tuple(x.shape), value, as_dtype(dtype) or x.dtype), requires_grad)
@@ -168,14 +179,19 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     return _core.from_dlpack(ext_tensor)
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False, **options: Any) -> Tensor:
     """start, start + step, … up to but without end; arange(end) starts at 0."""
     check_device(device)
     check_options("arange", options)
     if end is None:
-        start, end = 0, start
+        start, end = None, start
+    if end is None:
+        raise TypeError("arange() missing 1 required positional arguments: \"end\"")
+    start = 0 if start is None else start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
+    if not all(math.isfinite(x) for x in (start, end, step)):
+        raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
     if step == 0:
         raise RuntimeError("arange(): step must be nonzero")
     if (end - start) * step < 0:
@@ -255,9 +271,9 @@ def draw(count: int, generator: Generator | None) -> tuple[int, int]:
     return generator.next(count) if generator is not None else _core.next_seed(count)
 
 
-def manual_seed(seed: int) -> None:
+def manual_seed(seed: int) -> "_Global":
     """Starts the global stream of random numbers anew; the same seed gives the same numbers."""
-    _core.manual_seed(int(seed))
+    return default_generator.manual_seed(seed)
 
 
 def seed() -> int:
@@ -278,6 +294,37 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Puts the global stream where it was when get_rng_state gave this."""
     _core.set_rng_state(*new_state.tolist())
+
+
+class _Global(Generator):
+    """The global stream as a generator."""
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def device(self) -> Device:  # type: ignore[override]
+        return Device(_core.device_name())
+
+    def manual_seed(self, seed: int) -> "_Global":
+        _core.manual_seed(int(seed))
+        return self
+
+    def get_state(self) -> Tensor:
+        return get_rng_state()
+
+    def set_state(self, new_state: Tensor) -> "_Global":
+        set_rng_state(new_state)
+        return self
+
+    def initial_seed(self) -> int:
+        return _core.initial_seed()
+
+    def next(self, count: int) -> tuple[int, int]:
+        return _core.next_seed(count)
+
+
+default_generator = _Global()
 
 
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
@@ -324,7 +371,7 @@ def randn_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
     return randn(tuple(input.shape), dtype=dtype or input.dtype, **options)
 
 
-def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
+def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
             device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
     """Integers from low (default 0) to high - 1."""
     check_device(device)
@@ -335,7 +382,7 @@ def randint(low: int, high: Any = None, size: Any = None, *, generator: Generato
         low, high = 0, low
     if not low < high:
         raise RuntimeError(f"randint(): 'from' {low} must be less than 'to' {high}")
-    shape = as_shape((size,), "randint")
+    shape = as_shape((_listed(size, "randint"),), "randint")
     return _finish(_ops.randint(low, high, shape, as_dtype(dtype) or int64, *draw(_count(shape), generator)),
                    requires_grad)
 
@@ -344,6 +391,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
            **options: Any) -> Tensor:
     """Normal numbers of the given mean and standard deviation, each a number or a tensor."""
     check_options("normal", options)
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         if isinstance(mean, Tensor) and isinstance(std, Tensor):

@@ -49,9 +49,11 @@ def as_dtype(value: Any) -> dtype | None:
     """A dtype from a dtype, None, one of Python's bool, int, float, or a NumPy dtype."""
     if value is None or isinstance(value, dtype):
         return value
-    python = {bool: bool_, int: int64, float: get_default_dtype()}
+    python = {bool: bool_, int: int64, float: float64}
     if isinstance(value, type) and value in python:
         return python[value]
+    if isinstance(value, type) and isinstance(getattr(value, "dtype", None), dtype):  # burn.FloatTensor and its like
+        return value.dtype
     name = getattr(value, "name", None) or getattr(value, "__name__", None)
     if not isinstance(value, str) and name in BY_NAME:
         return BY_NAME[name]

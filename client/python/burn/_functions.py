@@ -7,7 +7,7 @@ from typing import Any
 
 from ._pointwise import FUNCTIONS
 from . import _compose, _reduce, _shape  # noqa: F401  (they add to FUNCTIONS)
-from . import _scan, _sort, _sets, _random, _scatter, _arrange, _products, linalg  # noqa: F401
+from . import _scan, _sort, _sets, _random, _scatter, _arrange, _products, linalg, special, _signal  # noqa: F401
 from . import _plain  # noqa: F401
 from . import _legacy  # noqa: F401  (the older constructors)
 from ._keywords import accept_keywords, accept_names
@@ -17,7 +17,7 @@ from ._tensor import Tensor
 __all__ = ["FUNCTIONS", "cat", "stack"]
 
 _DOCS = {  # of what is written as a lambda
-    "equal": "Whether both have the same shape and elements.", "is_tensor": "Whether it is a Tensor.",
+    "is_tensor": "Whether it is a Tensor.",
     "numel": "The number of elements.", "fill": "A copy with value everywhere.",
     "detach": "The same elements without history.", "is_floating_point": "Whether the dtype is a floating-point one.",
     "is_complex": "False: there are no complex dtypes.", "is_signed": "Whether the dtype has negative numbers.",

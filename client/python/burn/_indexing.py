@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, _ops
-from ._dtype import bool_, int64, uint8
+from ._dtype import bool_, int8, int16, int64, uint8
 from ._tensor import Tensor, assign
 
 
@@ -22,6 +22,8 @@ def _as_index(item: Any) -> Any:
         return item
     if isinstance(item, bool):
         return _core.tensor(item)
+    if isinstance(item, range):
+        item = list(item)
     if isinstance(item, (list, tuple)):
         if any(isinstance(part, (slice, type(Ellipsis))) or part is None for part in item):
             raise TypeError("a sequence inside an index holds integers or bools only")
@@ -34,19 +36,28 @@ def _as_index(item: Any) -> Any:
         return item.__index__()
     if _is_array(item):
         return _core.tensor(item)
+    if isinstance(item, str):
+        raise TypeError("a tensor has no names: an index is an int, a slice, `...`, None, a list or a tensor, not a str")
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or bool Tensors are valid "
                      f"indices (got {type(item).__name__})")
 
 
 def _check_dtype(index: Tensor) -> None:
-    if index.dtype.is_floating_point:
+    if index.dtype.is_floating_point or index.dtype in (int8, int16):
         raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {index.dtype}")
+
+
+def _items(index: Any) -> list[Any]:
+    """The parts of an index. A list that holds sequences, tensors, slices or the like counts as a tuple, as in PyTorch."""
+    many = isinstance(index, tuple) or isinstance(index, list) and any(
+        isinstance(part, (list, tuple, slice, Tensor, type(Ellipsis))) or part is None for part in index)
+    return [_as_index(item) for item in (index if many else (index,))]
 
 
 def split(x: Tensor, index: Any) -> tuple[Tensor, list[tuple[int, Tensor]]]:
     """The view that the basic parts give, and (dim of that view, index tensor) pairs in order."""
     from ._sets import positions
-    items = [_as_index(item) for item in (index if isinstance(index, tuple) else (index,))]
+    items = _items(index)
     taken = 0
     for item in items:
         if isinstance(item, Tensor):
@@ -133,7 +144,8 @@ def _write(view: Tensor, indices: list[tuple[int, Tensor]], value: Any, accumula
     if not isinstance(value, Tensor):
         value = _core.tensor(value, view.dtype)
     elif value.dtype is not view.dtype:
-        value = value.to(view.dtype)
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {view.dtype} for the "
+                           f"destination and {value.dtype} for the source.")
     new = _ops.put_nd(arranged, value, tensors, first, accumulate)
     if order is not None:
         back = sorted(range(len(order)), key=order.__getitem__)
@@ -152,6 +164,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             value = value.to(x.dtype) if isinstance(value, Tensor) else _core.full((), value, x.dtype)
             assign(x, _ops.where(mask, value, x), cast=True)
             return
+    if isinstance(value, (list, tuple, str)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor; make one of it by burn.tensor()")
     view, indices = split(x, index)
     if not indices:
         assign(view, value if isinstance(value, (Tensor, bool, int, float)) else _core.tensor(value), cast=True)

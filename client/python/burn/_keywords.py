@@ -14,7 +14,7 @@ NAMES = frozenset("""
 abs acos acosh add addbmm addcdiv addcmul addmm addmv addr all amax amin aminmax any arange argwhere asin asinh atan
 atan2 atanh baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
 bmm bucketize cat ceil chain_matmul cholesky cholesky_solve clamp clip column_stack concat concatenate copysign cos
-cosh cross cummax cummin cumprod cumsum deg2rad diag diff digamma div divide dot dstack empty eq erf erfc exp exp2
+cosh cross cummax cummin cumprod cumsum deg2rad diag diff digamma div divide dot dstack empty eq erf erfc erfinv exp exp2
 expm1 eye fix float_power floor floor_divide fmax fmin fmod frac full gather gcd ge ger greater greater_equal gt
 heaviside histc hstack hypot index_select inner inverse isneginf isposinf kron kthvalue lcm ldexp le lerp less
 less_equal lgamma linspace log log10 log1p log2 logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or

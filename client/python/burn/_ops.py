@@ -200,6 +200,12 @@ NADAM_STEP = 395
 RADAM_STEP = 396
 RPROP_STEP = 397
 ASGD_STEP = 398
+ERFINV = 399
+XLOGY = 400
+COPYSIGN = 401
+LDEXP = 402
+LOGADDEXP2 = 403
+ZETA = 404
 
 # pointwise ops of one or two tensors, with their number: functions of burn, methods of Tensor
 PLAIN = {
@@ -274,6 +280,11 @@ PLAIN = {
     "nextafter": 2,
     "logaddexp": 2,
     "hypot": 2,
+    "erfinv": 1,
+    "xlogy": 2,
+    "copysign": 2,
+    "ldexp": 2,
+    "logaddexp2": 2,
 }
 
 
@@ -349,7 +360,7 @@ def abs(x):
 
 
 def sign(x):
-    """-1, 0 or 1; NaN stays."""
+    """-1, 0 or 1; 0 for NaN, as PyTorch."""
     return _apply(22, (x,))
 
 
@@ -1264,3 +1275,34 @@ def asgd_step(param, grad, average, eta, lambd, mu, weight_decay=None, maximize=
     """One step of averaged gradient descent with the rate `eta`; the average takes in a share `mu` of the new param.
     Gives the new param and average."""
     return _apply(398, (param, grad, average, eta, lambd, mu, weight_decay), (maximize,), outputs=2)
+
+
+def erfinv(x):
+    """The inverse of erf: a closed approximation and two of Halley's steps."""
+    return _apply(399, (x,))
+
+
+def xlogy(a, b):
+    """a * log(b), 0 where a is 0 (unless b is NaN)."""
+    return _apply(400, (a, b))
+
+
+def copysign(a, b):
+    """The size of a with the sign of b, also of -0."""
+    return _apply(401, (a, b))
+
+
+def ldexp(a, b):
+    """a * 2 ** b."""
+    return _apply(402, (a, b))
+
+
+def logaddexp2(a, b):
+    """log2(2 ** a + 2 ** b) without overflow."""
+    return _apply(403, (a, b))
+
+
+def zeta(a, b):
+    """The Hurwitz zeta function, the sum of (b + k) ** -a over k from 0 on: 12 terms and the rest by Euler and
+    Maclaurin's formula."""
+    return _apply(404, (a, b))

@@ -17,6 +17,13 @@ def need_tensor(x: Any, name: str) -> None:
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(x).__name__}")
 
 
+def need_float(x: Any, name: str, kind: type = NotImplementedError) -> None:
+    """A tensor of floats, else TypeError or what PyTorch raises for the function."""
+    need_tensor(x, name)
+    if not x.dtype.is_floating_point:
+        raise kind(f"{name}(): not implemented for {x.dtype}, only for floating-point dtypes; cast first")
+
+
 def method(function: Callable, *names: str, inplace: bool = True) -> Callable:
     """Makes a function public under its name (and others), as a method, and with _ as an in-place method."""
     for name in names or (function.__name__,):
@@ -42,16 +49,31 @@ def _unary(name: str, op: Callable, *aliases: str, inplace: bool = True) -> None
 
 
 for _name in ("exp log sqrt rsqrt square sin cos tan tanh sigmoid erf erfc expm1 log1p log2 log10 exp2 floor ceil "
-              "trunc round sinh cosh lgamma digamma sign reciprocal relu").split():
-    if _name != "round":
-        _unary(_name, getattr(_ops, _name))
+              "sinh cosh lgamma digamma reciprocal").split():
+    _unary(_name, getattr(_ops, _name))
 for _name, _aliases in (("abs", ("absolute",)), ("neg", ("negative",)), ("asin", ("arcsin",)), ("acos", ("arccos",)),
                         ("atan", ("arctan",)), ("asinh", ("arcsinh",)), ("acosh", ("arccosh",)),
-                        ("atanh", ("arctanh",))):
+                        ("atanh", ("arctanh",)), ("trunc", ("fix",))):
     _unary(_name, getattr(_ops, _name), *_aliases)
 for _name in ("isnan", "isinf", "isfinite", "logical_not", "bitwise_not"):
     _unary(_name, getattr(_ops, _name), inplace=_name.endswith("not"))
-FUNCTIONS["fix"] = Tensor.fix = _ops.trunc
+
+
+def _for_bools(name: str, op: Callable, of_bools: Callable, *aliases: str) -> None:
+    """A function whose instruction takes numbers only."""
+    def made(input: Tensor) -> Tensor:
+        return of_bools(input) if input.dtype is bool_ else op(input)
+    made.__doc__ = op.__doc__
+    _unary(name, made, *aliases)
+
+
+def _refuse_bools(input: Tensor) -> Tensor:
+    raise RuntimeError("Boolean inputs not supported for relu")
+
+
+_for_bools("sign", _ops.sign, _ops.clone, "sgn")
+_for_bools("square", _ops.square, lambda input: input.to(int64))
+_for_bools("relu", _ops.relu, _refuse_bools)
 
 
 @method
@@ -60,24 +82,33 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     need_tensor(input, "round")
     if decimals == 0:
         return _ops.round(input)
+    need_float(input, "round")
     return _ops.round(input * 10.0 ** decimals) / 10.0 ** decimals
 
 
 @method
 def frac(input: Tensor) -> Tensor:
     """The part after the point, with the sign of the input."""
+    need_float(input, "frac")
     return input - _ops.trunc(input)
+
+
+def _need_other(other: Any, name: str) -> None:
+    if other is None:
+        raise TypeError(f"{name}(): argument 'other' must be Tensor, not NoneType")
 
 
 @method
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input + alpha * other."""
+    _need_other(other, "add")
     return _ops.add(input, other if alpha == 1 else other * alpha)
 
 
 @method
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other."""
+    _need_other(other, "sub")
     return _ops.sub(input, other if alpha == 1 else other * alpha)
 
 
@@ -90,31 +121,62 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _ops.sub(other, input if alpha == 1 else input * alpha)
 
 
-def _binary(name: str, op: Callable, *aliases: str, inplace: bool = True) -> None:
+def _binary(name: str, op: Callable, *aliases: str, inplace: bool = True, numbers: str = "both") -> None:
+    """numbers: which of the two may be a number: "both", "other" or "none"."""
     def function(input: Any, other: Any) -> Tensor:
-        if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        if not isinstance(input, Tensor) and (numbers != "both" or not isinstance(other, Tensor)):
             raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+        if other is None or numbers == "none" and not isinstance(other, Tensor):
+            raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
         return op(input, other)
     function.__name__, function.__doc__ = name, op.__doc__
     method(function, name, *aliases, inplace=inplace)
 
 
+
+
+def _of_floats(name: str) -> Callable:
+    """The op of that name for tensors of which one at least holds floats."""
+    op = getattr(_ops, name)
+
+    def made(input: Tensor, other: Tensor) -> Tensor:
+        if not input.dtype.is_floating_point and not other.dtype.is_floating_point:
+            need_float(input, name)
+        return op(input, other)
+    made.__doc__ = op.__doc__
+    return made
+
+
+def _of_all(op: Callable, of_bools: Callable) -> Callable:
+    """An op on numbers, another on two tensors of bools."""
+    def made(input: Tensor, other: Tensor) -> Tensor:
+        return (of_bools if input.dtype is bool_ and other.dtype is bool_ else op)(input, other)
+    made.__doc__ = op.__doc__
+    return made
+
+
 _binary("mul", _ops.mul, "multiply")
 _binary("remainder", _ops.remainder)
-_binary("fmod", _ops.fmod)
+_binary("fmod", _ops.fmod, numbers="other")
 _binary("floor_divide", _ops.floor_divide)
-_binary("atan2", _ops.atan2, "arctan2")
-_binary("maximum", _ops.maximum, inplace=False)
-_binary("minimum", _ops.minimum, inplace=False)
-_binary("fmax", _ops.fmax, inplace=False)
-_binary("fmin", _ops.fmin, inplace=False)
-_binary("hypot", _ops.hypot)
-_binary("logaddexp", _ops.logaddexp, inplace=False)
-_binary("nextafter", _ops.nextafter)
+_binary("xlogy", _ops.xlogy)
+_binary("copysign", _ops.copysign, numbers="other")
+_binary("ldexp", _ops.ldexp, numbers="none")
+_binary("atan2", _ops.atan2, "arctan2", numbers="none")
+_binary("maximum", _ops.maximum, inplace=False, numbers="none")
+_binary("minimum", _ops.minimum, inplace=False, numbers="none")
+_binary("fmax", _of_all(_ops.fmax, _ops.maximum), inplace=False, numbers="none")
+_binary("fmin", _of_all(_ops.fmin, _ops.minimum), inplace=False, numbers="none")
+_binary("hypot", _of_floats("hypot"), numbers="none")
+_binary("logaddexp", _of_floats("logaddexp"), inplace=False, numbers="none")
+_binary("logaddexp2", _of_floats("logaddexp2"), inplace=False, numbers="none")
+_binary("nextafter", _of_floats("nextafter"), numbers="none")
 for _name, _aliases in (("eq", ()), ("ne", ("not_equal",)), ("lt", ("less",)), ("le", ("less_equal",)),
                         ("gt", ("greater",)), ("ge", ("greater_equal",))):
-    _binary(_name, getattr(_ops, _name), *_aliases)
-for _name in ("logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
+    _binary(_name, getattr(_ops, _name), *_aliases, numbers="other")
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    _binary(_name, getattr(_ops, _name), numbers="none")
+for _name in ("bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
               "bitwise_right_shift").split():
     _binary(_name, getattr(_ops, _name))
 
@@ -122,6 +184,7 @@ for _name in ("logical_and logical_or logical_xor bitwise_and bitwise_or bitwise
 @method
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """True division, or rounded towards zero ("trunc") or down ("floor")."""
+    _need_other(other, "div")
     if rounding_mode is None:
         return _ops.div(input, other)
     if rounding_mode == "floor":
@@ -141,6 +204,8 @@ method(div, "divide", "true_divide")
 @method
 def pow(input: Any, exponent: Any) -> Tensor:
     """input to the power of exponent."""
+    if isinstance(input, Tensor) and input.dtype is bool_ and isinstance(exponent, bool):
+        return _ops.logical_or(input, not exponent)
     return input ** exponent
 
 
@@ -177,6 +242,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 @method
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """input + weight * (end - input)."""
+    need_float(input, "lerp")
     return _ops.lerp(input, end, weight)
 
 
@@ -189,6 +255,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 @method
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
+    if not tensor1.dtype.is_floating_point and not tensor2.dtype.is_floating_point:
+        raise RuntimeError("Integer division with addcdiv is not supported: cast the tensors to floats, or use div with "
+                           "a rounding_mode")
     return _ops.addcdiv(input, tensor1, tensor2, value)
 
 
@@ -196,6 +265,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where condition is true, else other."""
     if input is None and other is None:
         return FUNCTIONS["nonzero"](condition, as_tuple=True)
+    if input is None or other is None:
+        raise TypeError("where() takes a condition alone, or a condition, input and other")
     if condition.dtype is not bool_:
         if condition.dtype is not uint8:
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
@@ -231,11 +302,22 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 FUNCTIONS["result_type"] = result_type
 FUNCTIONS["promote_types"], FUNCTIONS["can_cast"] = promote_types, can_cast
-FUNCTIONS["equal"] = Tensor.equal = lambda a, b: tuple(a.shape) == tuple(b.shape) and bool((a == b).all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape and elements."""
+    need_tensor(input, "equal")
+    need_tensor(other, "equal")
+    return tuple(input.shape) == tuple(other.shape) and bool((input == other).all())
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Where |input - other| <= atol + rtol * |other|."""
+    need_tensor(other, "isclose")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"isclose(): {input.dtype} did not match {other.dtype}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
     close = (input == other) | ((input - other).abs() <= atol + rtol * other.abs()) & other.isfinite()
     return close | (input.isnan() & other.isnan()) if equal_nan else close
 
@@ -245,6 +327,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
+FUNCTIONS["equal"] = Tensor.equal = equal
 FUNCTIONS["isclose"] = Tensor.isclose = isclose
 FUNCTIONS["allclose"] = Tensor.allclose = allclose
 FUNCTIONS["is_tensor"] = lambda x: isinstance(x, Tensor)

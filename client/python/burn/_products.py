@@ -6,8 +6,8 @@ import math
 from typing import Any, Sequence
 
 from . import _core, _ops
-from ._dtype import bool_, float64, get_default_dtype
-from ._pointwise import FUNCTIONS, method, need_tensor
+from ._dtype import bool_, float64, get_default_dtype, int32
+from ._pointwise import FUNCTIONS, method, need_float, need_tensor
 from ._reduce import axes, norm
 from ._shape import expand, matmul, ravel, reshape, transpose, wrap_dim
 from ._tensor import Tensor
@@ -284,6 +284,7 @@ def _as_float(x: Any) -> Any:
 @method
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """NaN and infinities replaced: by 0 and the dtype's largest and lowest numbers if nothing else is said."""
+    need_tensor(input, "nan_to_num")
     if not input.dtype.is_floating_point:
         return input.clone()
     from ._dtype import finfo
@@ -296,54 +297,26 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 @_product
 def signbit(input: Tensor) -> Tensor:
     """Whether the sign is negative, also that of -0."""
+    need_tensor(input, "signbit")
     if not input.dtype.is_floating_point:
         return input < 0 if input.dtype.is_signed else _core.full(tuple(input.shape), False, bool_)
     return _ops.logical_or(input < 0, _ops.logical_and(input == 0, _ops.reciprocal(input) < 0))
 
 
 @method
-def copysign(input: Tensor, other: Any) -> Tensor:
-    """The size of the input with the sign of other."""
-    negative = signbit(other) if isinstance(other, Tensor) else math.copysign(1, other) < 0
-    size = _ops.abs(_as_float(input))
-    if isinstance(negative, bool):
-        return _ops.neg(size) if negative else size
-    out = _ops.where(negative, _ops.neg(size), size)
-    return _ops.where(_core.full((), True, bool_), out, other)  # other has the gradient 0
-
-
-@method
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below 0, 1 above it, and values at it."""
+    need_tensor(input, "heaviside")
+    need_tensor(values, "heaviside")
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return _ops.where(input == 0, values, (input > 0).to(input.dtype))
 
 
 @method
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """input * 2 ** other."""
-    return input * _ops.exp2(_as_float(other))
-
-
-@method
-def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """log2(2 ** input + 2 ** other) without overflow."""
-    return _ops.logaddexp(input * math.log(2), other * math.log(2)) * (1 / math.log(2))
-
-
-@method
-def xlogy(input: Any, other: Any) -> Tensor:
-    """input * log(other), 0 where the input is 0 (unless other is NaN)."""
-    a = input if isinstance(input, Tensor) else _core.tensor(input)
-    b = other if isinstance(other, Tensor) else _core.tensor(other)
-    odd = _ops.logical_and(a == 0, _ops.logical_or(b <= 0, b == math.inf))
-    return _as_float(a) * _ops.log(_ops.where(odd, 1, b))
-
-
-@method
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)); with eps, x is first held within [eps, 1 - eps]."""
+    need_tensor(input, "logit")
     x = _as_float(input)
     x = x if eps is None else _ops.clamp(x, eps, 1 - eps)
     return _ops.log(x / (1 - x))
@@ -352,6 +325,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 @method
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), 1 at 0."""
+    need_tensor(input, "sinc")
     x = _as_float(input) * math.pi
     zero = x == 0
     safe = _ops.where(zero, 1, x)
@@ -361,24 +335,28 @@ def sinc(input: Tensor) -> Tensor:
 @method
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees in radians."""
+    need_tensor(input, "deg2rad")
     return _as_float(input) * (math.pi / 180)
 
 
 @method
 def rad2deg(input: Tensor) -> Tensor:
     """Radians in degrees."""
+    need_tensor(input, "rad2deg")
     return _as_float(input) * (180 / math.pi)
 
 
 @_product
 def isposinf(input: Tensor) -> Tensor:
     """x is +infinity."""
+    need_tensor(input, "isposinf")
     return input == math.inf
 
 
 @_product
 def isneginf(input: Tensor) -> Tensor:
     """x is -infinity."""
+    need_tensor(input, "isneginf")
     return input == -math.inf
 
 
@@ -388,15 +366,29 @@ def isreal(input: Tensor) -> Tensor:
     return _core.full(tuple(input.shape), True, bool_)
 
 
-@method
-def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1."""
-    return _ops.sign(input)
+_frexp = named("frexp", "mantissa", "exponent")
+
+
+@_product
+def frexp(input: Tensor) -> Any:
+    """(mantissa, exponent) with input = mantissa * 2 ** exponent and a mantissa in [0.5, 1)."""
+    need_float(input, "frexp")
+    size = _ops.abs(_ops.detach(input))
+    plain = _ops.logical_and(size > 0, size < math.inf)
+    exponent = _ops.floor(_ops.log2(_ops.where(plain, size, 0.5))) + 1
+    half = _ops.trunc(exponent * 0.5)  # 2 ** exponent itself may overflow
+    mantissa = input * _ops.exp2(-half) * _ops.exp2(half - exponent)
+    far = _ops.abs(_ops.detach(mantissa))
+    more, less = _ops.logical_and(plain, far >= 1), _ops.logical_and(plain, far < 0.5)  # log2 was rounded
+    mantissa = _ops.where(more, mantissa * 0.5, _ops.where(less, mantissa * 2, mantissa))
+    exponent = exponent + more.to(input.dtype) - less.to(input.dtype)
+    return _frexp(_ops.where(plain, mantissa, input), exponent.to(int32))
 
 
 @_product
 def positive(input: Tensor) -> Tensor:
     """The input itself."""
+    need_tensor(input, "positive")
     if input.dtype is bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -420,16 +412,20 @@ def _common_divisor(a: Tensor, b: Tensor) -> Tensor:
             return a
 
 
-def _integers(name: str, a: Tensor, b: Tensor) -> None:
-    for x in (a, b):
-        if x.dtype.is_floating_point or x.dtype is bool_:
-            raise RuntimeError(f"{name}: not implemented for {x.dtype}, only for integers")
+def _integers(name: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the dtype that they have together."""
+    need_tensor(a, name)
+    need_tensor(b, name)
+    dtype = _ops.add(a, b).dtype
+    if dtype.is_floating_point or dtype is bool_:
+        raise NotImplementedError(f"{name}: not implemented for {dtype}, only for integers")
+    return a.to(dtype), b.to(dtype)
 
 
 @method
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of integers. Waits for the values."""
-    _integers("gcd", input, other)
+    input, other = _integers("gcd", input, other)
     zero = (input + other) * 0
     return _common_divisor(input + zero, other + zero)
 
@@ -437,6 +433,6 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 @method
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of integers. Waits for the values."""
-    _integers("lcm", input, other)
+    input, other = _integers("lcm", input, other)
     divisor = gcd(input, other)
     return _ops.abs(_ops.floor_divide(input, _ops.where(divisor == 0, 1, divisor)) * other)

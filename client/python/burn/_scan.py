@@ -7,6 +7,7 @@ from typing import Any, Sequence
 from . import _ops
 from ._dtype import as_dtype
 from ._pointwise import FUNCTIONS, method, need_tensor
+from ._reduce import one_axis
 from ._shape import cat, narrow, wrap_dim
 from ._tensor import Tensor
 from .return_types import named
@@ -15,7 +16,7 @@ from .return_types import named
 def _running(name: str, op: Any) -> None:
     def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         need_tensor(input, name)
-        return op(input, dim, as_dtype(dtype))
+        return op(input, one_axis(dim, name), as_dtype(dtype))
     function.__name__, function.__doc__ = name, op.__doc__
     method(function)
 
@@ -29,7 +30,7 @@ def _running_extreme(name: str, op: Any) -> None:
 
     def function(input: Tensor, dim: int) -> Any:
         need_tensor(input, name)
-        return pair(*op(input, dim))
+        return pair(*op(input, one_axis(dim, name)))
     function.__name__, function.__doc__ = name, op.__doc__
     method(function, inplace=False)
 
@@ -42,13 +43,13 @@ _running_extreme("cummin", _ops.cummin)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log(cumsum(exp(input))) along dim, without overflow."""
     need_tensor(input, "logcumsumexp")
-    return _ops.logcumsumexp(input, dim)
+    return _ops.logcumsumexp(input, one_axis(dim, "logcumsumexp"))
 
 
 def _ends(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """All places of dim but the first, and all but the last."""
     n = input.shape[dim]
-    return narrow(input, dim, 1, n - 1), narrow(input, dim, 0, n - 1)
+    return narrow(input, dim, min(n, 1), max(n - 1, 0)), narrow(input, dim, 0, max(n - 1, 0))
 
 
 @method

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 
 from . import _core, _ops
 from ._creation import as_shape
-from ._dtype import int64
+from ._dtype import dtype, int64
 from ._indexing import index_put as _index_put
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._tensor import Tensor
@@ -27,10 +27,21 @@ def wrap_dim(dim: int, rank: int) -> int:
     return dim % room
 
 
+def _listed(given: tuple, what: str, name: str) -> tuple:
+    """Numbers given one by one or as one list."""
+    if not given:
+        raise TypeError(f"{what}() missing 1 required positional arguments: \"{name}\"")
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+
+
+def _need_dims(input: Tensor, what: str) -> None:
+    need_tensor(input, what)
+    if input.dim() == 0:
+        raise RuntimeError(f"{what} expects at least a 1-dimensional tensor")
+
+
 def _target(input: Tensor, shape: tuple, what: str) -> tuple[int, ...]:
     """The shape with its -1 worked out."""
-    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-        shape = tuple(shape[0])
     shape = tuple(operator.index(n) for n in shape)
     count = input.numel()
     if shape.count(-1) > 1:
@@ -47,18 +58,35 @@ def _target(input: Tensor, shape: tuple, what: str) -> tuple[int, ...]:
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape; one size may be -1."""
     need_tensor(input, "reshape")
-    return _ops.reshape(input, _target(input, shape, "reshape"))
+    return _ops.reshape(input, _target(input, _listed(shape, "reshape", "shape"), "reshape"))
 
 
 @view_function
 def view(input: Tensor, *shape: Any) -> Tensor:
-    """As reshape, but refuses what PyTorch's strides could not express."""
-    if len(shape) == 1 and not isinstance(shape[0], (tuple, list, int)):
-        return input.to(shape[0])
-    target = _target(input, shape, "view")
+    """As reshape, but refuses what PyTorch's strides could not express. With a dtype: the same bits, as a copy."""
+    if len(shape) == 1 and isinstance(shape[0], dtype):
+        return _same_bits(input, shape[0])
+    target = _target(input, _listed(shape, "view", "size"), "view")
     if not input._contiguous and not input._viewable(target):
         raise RuntimeError("view size is not compatible with input tensor's size and stride; use .reshape(...)")
     return _ops.reshape(input, target)
+
+
+def _same_bits(input: Tensor, wanted: Any) -> Tensor:
+    """The bits of the elements read as another dtype; its size divides or multiplies the last dim. Waits."""
+    import numpy as np
+    shape, have, size = list(input.shape), input.dtype.itemsize, wanted.itemsize
+    if wanted is input.dtype:
+        return input
+    if have != size and (not shape or shape[-1] * have % size):
+        raise RuntimeError(f"self.size(-1) must be divisible by {size // have} to view {input.dtype} as {wanted} "
+                           f"(different element sizes), but got {shape[-1] if shape else 'a 0-d tensor'}")
+    if shape:
+        shape[-1] = shape[-1] * have // size
+    if "bfloat16" in (wanted.name, input.dtype.name):
+        raise RuntimeError("view(dtype) knows no bfloat16: NumPy, which holds the bits here, has none")
+    bits = np.ascontiguousarray(input.detach().numpy()).view(np.dtype(wanted.name))
+    return _core.tensor(bits.reshape(shape))
 
 
 Tensor.view_as = lambda self, other: self.view(tuple(other.shape))
@@ -84,6 +112,7 @@ def ravel(input: Tensor) -> Tensor:
 @view_function
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dim as several; one size may be -1."""
+    _need_dims(input, "unflatten")
     dim, sizes = wrap_dim(dim, input.dim()), tuple(sizes)
     n = input.shape[dim]
     if -1 in sizes:
@@ -98,9 +127,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 @view_function
 def permute(input: Tensor, *dims: Any) -> Tensor:
     """The dims in another order."""
-    if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
-        dims = tuple(dims[0])
-    return _ops.permute(input, dims)
+    return _ops.permute(input, _listed(dims, "permute", "dims"))
 
 
 @view_function
@@ -131,6 +158,10 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     rank = input.dim()
     sources = [wrap_dim(d, rank) for d in ([source] if isinstance(source, int) else source)]
     places = [wrap_dim(d, rank) for d in ([destination] if isinstance(destination, int) else destination)]
+    if len(sources) != len(places) or len(set(sources)) < len(sources) or len(set(places)) < len(places):
+        raise RuntimeError(f"movedim: source {source} and destination {destination} must name as many dims, none twice")
+    if rank == 0:
+        return input
     order: list[Any] = [None] * rank
     for place, dim in zip(places, sources):
         order[place] = dim
@@ -146,6 +177,8 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without dims of size 1 (all of them, or the named ones)."""
     shape = tuple(input.shape)
     dims = range(len(shape)) if dim is None else [wrap_dim(d, len(shape)) for d in ((dim,) if isinstance(dim, int) else dim)]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"squeeze: a dim appears multiple times in the list of dims {dim}")
     return _ops.reshape(input, tuple(n for i, n in enumerate(shape) if n != 1 or i not in dims))
 
 
@@ -223,6 +256,7 @@ FUNCTIONS["broadcast_shapes"], FUNCTIONS["broadcast_tensors"] = broadcast_shapes
 @view_function
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """length elements of dim from start on."""
+    _need_dims(input, "narrow")
     dim, start = wrap_dim(dim, input.dim()), int(start)
     n = input.shape[dim]
     if not -n <= start <= n:
@@ -255,13 +289,23 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 @view_function
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """The elements of dims in reverse order."""
-    if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
-        dims = tuple(dims[0])
-    return _ops.flip(input, dims)
+    return _ops.flip(input, _listed(dims, "flip", "dims"))
 
 
-FUNCTIONS["fliplr"] = Tensor.fliplr = lambda x: flip(x, 1)
-FUNCTIONS["flipud"] = Tensor.flipud = lambda x: flip(x, 0)
+@view_function
+def fliplr(input: Tensor) -> Tensor:
+    """flip of dim 1."""
+    if input.dim() < 2:
+        raise RuntimeError("fliplr: Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+@view_function
+def flipud(input: Tensor) -> Tensor:
+    """flip of dim 0."""
+    if input.dim() < 1:
+        raise RuntimeError("flipud: Input must be >= 1-d.")
+    return flip(input, 0)
 
 
 def _tensors(tensors: Any, what: str) -> list[Tensor]:
@@ -297,6 +341,7 @@ FUNCTIONS.update(cat=cat, concat=cat, concatenate=cat, stack=stack)
 @view_function
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one size (the last may be smaller), or of given sizes."""
+    _need_dims(tensor, "split")
     dim = wrap_dim(dim, tensor.dim())
     n = tensor.shape[dim]
     if isinstance(split_size_or_sections, int):
@@ -321,16 +366,22 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most so many pieces of equal size (the last may be smaller)."""
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    _need_dims(input, "chunk")
     n = input.shape[wrap_dim(dim, input.dim())]
+    if n == 0:
+        return split(input, [0] * chunks, dim)
     return split(input, max(-(-n // chunks), 1), dim)
 
 
 @view_function
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """So many pieces of nearly equal size, or pieces that end at the given places."""
+    _need_dims(input, "tensor_split")
     n = input.shape[wrap_dim(dim, input.dim())]
     if isinstance(indices_or_sections, int):
         parts = indices_or_sections
+        if parts < 1:
+            raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
         cuts = [0]
         for i in range(parts):
             cuts.append(cuts[-1] + n // parts + (i < n % parts))
@@ -342,8 +393,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 @view_function
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """Copies of the tensor along each dim."""
-    if len(repeats) == 1 and isinstance(repeats[0], (tuple, list)):
-        repeats = tuple(repeats[0])
+    repeats = _listed(repeats, "repeat", "repeats")
     if len(repeats) < input.dim():
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (1,) * (len(repeats) - input.dim()) + tuple(input.shape)
@@ -355,9 +405,8 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 @view_function
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """As repeat, but missing leading numbers are 1."""
-    if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
-        dims = tuple(dims[0])
-    return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
+    dims = _listed(dims, "tile", "dims")
+    return repeat(input, (1,) * (input.dim() - len(dims)) + dims)
 
 
 @view_function
@@ -365,7 +414,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along dims; those that fall off one end come in at the other."""
     if dims is None:
         return reshape(roll(ravel(input), shifts, 0), tuple(input.shape))
-    for shift, dim in zip([shifts] if isinstance(shifts, int) else shifts, [dims] if isinstance(dims, int) else dims):
+    steps, places = [shifts] if isinstance(shifts, int) else shifts, [dims] if isinstance(dims, int) else dims
+    if len(steps) != len(places):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(places)}")
+    for shift, dim in zip(steps, places):
+        if input.dim() == 0:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         n = input.shape[wrap_dim(dim, input.dim())]
         cut = (n - shift) % n if n else 0
         if cut:
@@ -404,6 +458,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The places of dim that a 1-D index names."""
     if index.dim() > 1:
         raise IndexError(f"index_select(): Index is supposed to be a vector, got shape {list(index.shape)}")
+    if input.dim() == 0:
+        return reshape(_ops.take(reshape(input, 1), reshape(index, -1), wrap_dim(dim, 0)), ())
     return _ops.take(input, index if index.dim() else reshape(index, 1), dim)
 
 
@@ -426,6 +482,10 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     src = value if src is None else src
     if not isinstance(src, Tensor):
         src = _core.full(tuple(index.shape), src, input.dtype)
+    if src.dtype is not input.dtype:
+        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and {src.dtype}")
+    if input.numel() == 0:
+        return _ops.clone(input)
     if reduce == "add":
         return _ops.scatter_add(input, index, _cut(src, index), dim)
     if reduce == "multiply":
@@ -456,6 +516,9 @@ FUNCTIONS["index_put_"] = Tensor.index_put_ = index_put_
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """input with source added at the places of dim that a 1-D index names."""
     dim = wrap_dim(dim, input.dim())
+    if input.dim() and source.dim() and source.shape[wrap_dim(dim, source.dim())] != index.numel():
+        raise RuntimeError(f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+                           f"({source.shape[dim]}), for dim: {dim}")
     shape = (1,) * dim + (index.shape[0],) + (1,) * (input.dim() - dim - 1)
     spread = expand(reshape(index.to(int64), shape), tuple(source.shape))
     return _ops.scatter_add(input, spread, source if alpha == 1 else source * alpha, dim)

@@ -52,6 +52,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     need_tensor(input, "topk")
     dim = wrap_dim(dim, input.dim())
     k = int(k)
+    if input.dtype is bool_:
+        raise RuntimeError("topk does not support bool")
     if not 0 <= k <= (input.shape[dim] if input.dim() else 1):
         raise RuntimeError(f"selected index k out of range: {k} of {list(input.shape)} along dim {dim}")
     values, indices = _ops.sort(input, dim, largest)
@@ -73,6 +75,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     need_tensor(input, "kthvalue")
     dim = wrap_dim(dim, input.dim())
     n = input.shape[dim] if input.dim() else 1
+    if n == 0:
+        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
     if not 1 <= k <= n:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {n}")
     values, indices = _ops.sort(input, dim, False)
@@ -86,6 +90,13 @@ def _nan_count(input: Tensor, dim: int) -> Tensor | None:
     return _ops.isnan(input).sum(dim, keepdim=True) if input.dtype.is_floating_point else None
 
 
+def _shared(input: Tensor, found: Tensor) -> Tensor:
+    """The found element, with a gradient that all elements equal to it share."""
+    equal = _ops.logical_or(input == found, _ops.logical_and(_ops.isnan(input), _ops.isnan(found)))
+    change = _ops.where(equal, input - _ops.detach(input), 0).sum() / equal.sum()
+    return _ops.detach(found) + _ops.where(_ops.isnan(change), 0, change)
+
+
 def _middle(name: str, skip_nan: bool) -> None:
     pair = _pairs[name]
 
@@ -94,7 +105,8 @@ def _middle(name: str, skip_nan: bool) -> None:
         if dim is None:
             if input.numel() == 0:
                 return _core.full((), math.nan, input.dtype)
-            return function(ravel(input), 0).values
+            found = function(ravel(input), 0).values
+            return _shared(input, found) if found.requires_grad else found
         dim = wrap_dim(dim, input.dim())
         if input.dim() == 0:
             return pair(input, _core.full((), 0, int64))
@@ -175,13 +187,12 @@ def _quantile(name: str, skip_nan: bool) -> None:
         if input.numel() == 0:
             raise RuntimeError(f"{name}() input tensor must be non-empty")
         rank, many = input.dim(), isinstance(q, Tensor) and q.dim() == 1
-        x = ravel(input) if dim is None else input.movedim(wrap_dim(dim, rank), -1)
-        x = x.reshape(1) if x.dim() == 0 else x
+        x = ravel(input) if dim is None or rank == 0 else input.movedim(wrap_dim(dim, rank), -1)
         out = _picked(x, q.reshape(-1) if isinstance(q, Tensor) else _core.full((1,), q, input.dtype),
                       interpolation, skip_nan)
         if keepdim:
             shape = list(input.shape)
-            for d in range(rank) if dim is None else [wrap_dim(dim, rank)]:
+            for d in range(rank) if dim is None or rank == 0 else [wrap_dim(dim, rank)]:
                 shape[d] = 1
             out = out.movedim(-1, 0).reshape((out.shape[-1], *shape))
         else:

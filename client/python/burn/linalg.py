@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from . import _core, _ops
 from ._creation import eye
-from ._dtype import bfloat16, bool_, float16, float32, float64
+from ._dtype import bfloat16, bool_, float16, float32, float64, int32, int64
 from ._pointwise import FUNCTIONS, method
 from ._products import cross as _cross, multi_dot  # noqa: F401
 from ._reduce import axes
@@ -45,7 +45,7 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = Fals
         return vector_norm(x.to(float32), ord, dim, keepdim).to(x.dtype)
     dims, size = axes(dim), _ops.abs(x)
     if ord == 0:
-        return _ops.sum((x != 0).to(x.dtype), dims, keepdim)
+        return _ops.sum(_ops.where(x != 0, 1, _ops.sign(x)), dims, keepdim)  # the gradient is 0
     if ord == math.inf:
         return _ops.max(size, dims, keepdim)
     if ord == -math.inf:
@@ -63,6 +63,8 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     A = A if dtype is None else A.to(dtype)
     if A.dim() < 2:
         raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got {A.dim()}")
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
     rows, columns = (wrap_dim(d, A.dim()) for d in dim)
     if rows == columns:
         raise RuntimeError("linalg.matrix_norm: dims must be different")
@@ -241,6 +243,173 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     return _factors(Q[..., :0] if mode == "r" else Q, R)
 
 
+# ---- triangles of any square matrix ----
+
+
+def _eliminated(A: Any) -> tuple[Any, Any]:
+    """(LU in one matrix, the order of rows) of matrices, by elimination with the largest pivot of each column."""
+    import numpy as np
+    A = A.copy()
+    rows, columns = A.shape[-2:]
+    flat = A.reshape((-1, rows, columns))
+    order = np.tile(np.arange(rows), (len(flat), 1))
+    every = np.arange(len(flat))
+    for k in range(min(rows, columns)):
+        best = k + np.argmax(np.abs(flat[:, k:, k]), axis=1)
+        for part in (flat, order):
+            part[every, k], part[every, best] = part[every, best].copy(), part[every, k].copy()
+        pivot = flat[:, k, k]
+        flat[:, k + 1:, k] /= np.where(pivot == 0, 1, pivot)[:, None]
+        flat[:, k + 1:, k + 1:] -= flat[:, k + 1:, k, None] * flat[:, None, k, k + 1:]
+    return flat.reshape(A.shape), order.reshape(A.shape[:-1])
+
+
+def _swaps(order: Any) -> Any:
+    """The exchanges, counted from 1, that bring rows into an order: LAPACK's pivots."""
+    import numpy as np
+    flat = order.reshape((-1, order.shape[-1]))
+    pivots = np.empty_like(flat)
+    for at, wanted in enumerate(flat):
+        now = list(range(len(wanted)))
+        for k, row in enumerate(wanted):
+            place = now.index(row)
+            now[k], now[place] = now[place], now[k]
+            pivots[at, k] = place + 1
+    return pivots.reshape(order.shape)
+
+
+_lu = named("linalg_lu", "P", "L", "U")
+_lu_factor = named("linalg_lu_factor", "LU", "pivots")
+
+
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """(P, L, U): a permutation, a lower triangle of unit diagonal and an upper one with A = P @ L @ U."""
+    import numpy as np
+    _check(A, "lu", square=False)
+    if not pivot:
+        raise RuntimeError("linalg.lu: only pivot=True is offered")
+    rows, columns = A.shape[-2:]
+    least = min(rows, columns)
+    if A.requires_grad and rows != columns:
+        raise RuntimeError("linalg.lu: gradients need square matrices")
+
+    def factor(lapack: Any, values: Any) -> tuple:
+        both, order = _eliminated(values)
+        L = np.tril(both[..., :least], -1) + np.eye(rows, least)
+        return np.swapaxes(np.eye(rows)[order], -1, -2), L, np.triu(both[..., :least, :])
+    P, L, U = _factored(A, "lu", factor)
+    if A.requires_grad and A.numel():
+        back = [_factored(part, "lu", lambda lapack, values: lapack.inv(values)) for part in (L, U)]
+        off = matmul(matmul(back[0], matmul(transpose(P, -2, -1), A)), back[1])
+        off = off - _ops.detach(off)  # zeros that know how they change
+        rest = off - matmul(_ops.tril(off, -1), _ops.triu(off, 0))
+        L, U = L + matmul(L, _ops.tril(rest, -1)), U + matmul(_ops.triu(rest, 0), U)
+    return _lu(P, L, U)
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """(LU, pivots): both triangles of lu() in one matrix, and the exchanges of rows, counted from 1."""
+    P, L, U = lu(A, pivot=pivot)
+    n = U.shape[-1]
+    lower = _ops.tril(L, -1)
+    if L.shape[-1] < n:
+        lower = _ops.pad(lower, _core.full((), 0, A.dtype), (0,) * A.dim(), (0,) * (A.dim() - 1) + (n - L.shape[-1],))
+    elif U.shape[-2] < L.shape[-2]:
+        U = _ops.pad(U, _core.full((), 0, A.dtype), (0,) * A.dim(), (0,) * (A.dim() - 2) + (L.shape[-2] - n, 0))
+    with no_grad():
+        order = P.detach().numpy().argmax(-2)
+        pivots = _core.tensor(_swaps(order)[..., :min(A.shape[-2:])]).to(int32)
+    return _lu_factor(lower + U, pivots)
+
+
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+    """X with A @ X = B (or A.mT @ X = B with adjoint) by what lu_factor made of A."""
+    import numpy as np
+    n = LU.shape[-1]
+    swaps = pivots.numpy().reshape((-1, n))
+    order = np.tile(np.arange(n), (len(swaps), 1))
+    for at, exchanges in enumerate(swaps):
+        for k, place in enumerate(exchanges):
+            order[at, [k, place - 1]] = order[at, [place - 1, k]]
+    P = _core.tensor(np.ascontiguousarray(np.swapaxes(np.eye(n)[order], -1, -2))).to(LU.dtype)
+    P = P.reshape((*pivots.shape[:-1], n, n))
+    A = matmul(P, matmul(_ops.tril(LU, -1) + eye(n, dtype=LU.dtype), _ops.triu(LU, 0)))
+    return solve(transpose(A, -2, -1) if adjoint else A, B, left=left)
+
+
+_old_svd = named("svd", "U", "S", "V")
+_svd = named("linalg_svd", "U", "S", "Vh")
+
+
+def svd(A: Tensor, full_matrices: bool = True) -> Any:
+    """(U, S, Vh) with A = U @ diag(S) @ Vh: orthogonal columns and rows, S descending. First gradients flow, with
+    full_matrices=False, where the singular values differ and are not 0."""
+    _check(A, "svd", square=False)
+    rows, columns = A.shape[-2:]
+    if A.requires_grad and full_matrices and rows != columns:
+        raise RuntimeError("linalg.svd: gradients need full_matrices=False")
+    U, S, Vh = _factored(A, "svd", lambda lapack, values: tuple(lapack.svd(values, full_matrices=full_matrices)))
+    if not A.requires_grad or A.numel() == 0:
+        return _svd(U, S, Vh)
+    V, off = transpose(Vh, -2, -1), A - _ops.detach(A)  # zeros that know how they change
+    inner = matmul(matmul(transpose(U, -2, -1), off), V)
+    apart = _ops.square(S.unsqueeze(-2)) - _ops.square(S.unsqueeze(-1))
+    inverse = _ops.where(apart == 0, 0.0, 1 / _ops.where(apart == 0, 1.0, apart))
+    across, turned = inner * S.unsqueeze(-2), transpose(inner, -2, -1) * S.unsqueeze(-2)
+    du = matmul(U, inverse * (across + transpose(across, -2, -1)))
+    dv = matmul(V, inverse * (turned + transpose(turned, -2, -1)))
+    if rows > columns:
+        rest = matmul(off, V) / S.unsqueeze(-2)
+        du = du + rest - matmul(U, matmul(transpose(U, -2, -1), rest))
+    if columns > rows:
+        rest = matmul(transpose(off, -2, -1), U) / S.unsqueeze(-2)
+        dv = dv + rest - matmul(V, matmul(Vh, rest))
+    return _svd(U + du, S + diagonal(inner), transpose(V + dv, -2, -1))
+
+
+_inv_ex = named("linalg_inv_ex", "inverse", "info")
+_cholesky_ex = named("linalg_cholesky_ex", "L", "info")
+
+
+def _with_info(kind: Any, function: Callable, A: Tensor, check_errors: bool, **options: Any) -> Any:
+    """A result and 0, or zeros and 1 if there is none."""
+    batch = tuple(A.shape[:-2])
+    try:
+        return kind(function(A, **options), _core.full(batch, 0, int32))
+    except LinAlgError:
+        if check_errors:
+            raise
+        return kind(_core.full(tuple(A.shape), 0, A.dtype), _core.full(batch, 1, int32))
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """(inverse, info): info is not 0 where there is no inverse."""
+    return _with_info(_inv_ex, inv, A, check_errors)
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """(L, info): info is not 0 where A is not positive definite."""
+    return _with_info(_cholesky_ex, cholesky, A, check_errors, upper=upper)
+
+
+_lstsq = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """(solution, residuals, rank, singular values) of the least squares of A @ X - B, for A of full rank."""
+    _check(A, "lstsq", square=False)
+    X = matmul(pinv(A), B)
+    rows, columns = A.shape[-2:]
+    empty = _core.full((0,), 0, A.dtype)
+    rest = _ops.sum(_ops.square(matmul(A, X) - B), (-2,)) if rows > columns and B.dim() == A.dim() else empty
+    return _lstsq(X, rest, _core.full(tuple(A.shape[:-2]), min(rows, columns), int64), empty)
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Powers of the elements along a new last dim, from 0 up."""
+    return x.unsqueeze(-1) ** _ops.arange(0, 1, x.shape[-1] if N is None else N, int64)
+
+
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """The product of n copies of square matrices; of inverses for a negative n."""
     _check_square(A, "matrix_power")
@@ -382,6 +551,18 @@ def _attach() -> None:
     method(inv, "inverse", inplace=False)
     method(pinv, "pinverse", inplace=False)
     method(logdet, inplace=False)
+    FUNCTIONS["matrix_rank"] = matrix_rank
+
+    def halves(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+        """(U, S, V) with input = U @ diag(S) @ V.mT. linalg.svd gives V transposed."""
+        U, S, Vh = svd(input, full_matrices=not some)
+        return _old_svd(U, S, transpose(Vh, -2, -1))
+    method(halves, "svd", inplace=False)
+
+    def solved(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """X with A @ X = b by what linalg.lu_factor made of A."""
+        return lu_solve(LU_data, LU_pivots, b)
+    method(solved, "lu_solve", inplace=False)
 
 
 _attach()

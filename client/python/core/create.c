@@ -207,7 +207,8 @@ static int take_leaf(PyObject *object, nest *n)
         if (n->foreign)
             return 0;
         PyObject *name = PyType_GetName(Py_TYPE(object));
-        core_fail(PyExc_TypeError, "tensors are made of numbers, got %U", name);
+        core_fail(PyUnicode_Check(object) ? PyExc_TypeError : PyExc_RuntimeError,
+                  "Could not infer dtype of %U: tensors are made of numbers", name);
         Py_XDECREF(name);
         return -1;
     }
@@ -241,6 +242,17 @@ static int take(PyObject *object, nest *n, int depth)
     return 0;
 }
 
+/* As PyTorch: a negative number of no larger size may wrap into an unsigned dtype. */
+static bool fits(int64_t integer, int dtype)
+{
+    size_t bits = 8 * burn_dtype_bytes(dtype);
+    bool is_unsigned = dtype >= BURN_DTYPE_UINT64 && dtype <= BURN_DTYPE_UINT8;
+    if (bits == 64 || dtype == BURN_DTYPE_BOOL)
+        return true;
+    int64_t most = (INT64_C(1) << (is_unsigned ? bits : bits - 1)) - 1;
+    return integer <= most && integer >= (is_unsigned ? -most : -most - 1);
+}
+
 /* The numbers in the memory format of the dtype; 16-bit floats go by float32 and a cast. */
 static PyObject *pack(const nest *n, int dtype)
 {
@@ -266,8 +278,14 @@ static PyObject *pack(const nest *n, int dtype)
             memcpy(at, &single, bytes);
         else if (stored == BURN_DTYPE_BOOL)
             memcpy(at, &truth, bytes);
-        else
+        else if (fits(integer, stored))
             memcpy(at, &integer, bytes); /* little-endian: the low bytes */
+        else {
+            PyMem_Free(elements);
+            return core_fail(PyExc_RuntimeError,
+                             "value %lld cannot be converted to type %s without overflow",
+                             (long long)integer, burn_dtype_text(stored));
+        }
     }
     PyObject *result = upload(stored, n->rank, n->dims, elements);
     PyMem_Free(elements);

@@ -70,18 +70,22 @@ bool core_check_tensor(PyObject *object, const char *what)
 /* ---- attributes
  * ---------------------------------------------------------------------------------- */
 
-PyObject *core_shape(const burn_tensor *tensor)
+static PyObject *tuple_of(const int64_t *numbers, int count)
 {
-    int rank = burn_rank(tensor);
-    const int64_t *dims = burn_shape_of(tensor);
-    PyObject *tuple = PyTuple_New(rank);
-    for (int i = 0; tuple && i < rank; i++) {
-        PyObject *dim = PyLong_FromLongLong(dims[i]);
-        if (!dim)
+    PyObject *tuple = PyTuple_New(count);
+    for (int i = 0; tuple && i < count; i++) {
+        PyObject *number = PyLong_FromLongLong(numbers[i]);
+        if (!number)
             Py_CLEAR(tuple);
         else
-            PyTuple_SetItem(tuple, i, dim);
+            PyTuple_SetItem(tuple, i, number);
     }
+    return tuple;
+}
+
+PyObject *core_shape(const burn_tensor *tensor)
+{
+    PyObject *tuple = tuple_of(burn_shape_of(tensor), burn_rank(tensor));
     if (!tuple || !core.size_class)
         return tuple;
     PyObject *size = PyObject_CallFunctionObjArgs(core.size_class, tuple, NULL);
@@ -157,6 +161,14 @@ static PyObject *get_contiguous(PyObject *self, void *unused)
     return PyBool_FromLong(burn_is_contiguous(tensor_of(self)));
 }
 
+static PyObject *get_strides(PyObject *self, void *unused)
+{
+    (void)unused;
+    int64_t strides[BURN_MAX_RANK];
+    burn_strides_of(tensor_of(self), strides);
+    return tuple_of(strides, burn_rank(tensor_of(self)));
+}
+
 static PyObject *permuted(PyObject *self, const int64_t *dims)
 {
     burn_input input = burn_in(tensor_of(self));
@@ -203,6 +215,7 @@ static PyGetSetDef attributes[] = {
     {"_version", get_version, NULL, "Counts assignments.", NULL},
     {"_id", get_id, NULL, "Its id on the wire.", NULL},
     {"_is_view", get_is_view, NULL, "Whether it shares with a base.", NULL},
+    {"_strides", get_strides, NULL, "PyTorch's strides, in elements.", NULL},
     {"_contiguous", get_contiguous, NULL, "What PyTorch's strides would say.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -6,9 +6,9 @@ from typing import Any
 
 from .. import _ops
 from .._creation import draw, rand, rand_like
-from .._dtype import float32
+from .._dtype import bool_, float32
 from .._functions import FUNCTIONS
-from .._pointwise import need_tensor
+from .._pointwise import need_float, need_tensor
 from .._reduce import log_softmax as _log_softmax, softmax as _softmax
 from .._tensor import Tensor, assign
 
@@ -20,7 +20,7 @@ __all__ = [
     "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]
 
-sigmoid, tanh = FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
+sigmoid, tanh, _relu = FUNCTIONS["sigmoid"], FUNCTIONS["tanh"], FUNCTIONS["relu"]
 
 
 def _result(input: Tensor, output: Tensor, inplace: bool) -> Tensor:
@@ -29,13 +29,12 @@ def _result(input: Tensor, output: Tensor, inplace: bool) -> Tensor:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0); NaN stays."""
-    need_tensor(input, "relu")
-    return _result(input, _ops.relu(input), inplace)
+    return _result(input, _relu(input), inplace)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """input * Phi(input), by erf ("none") or tanh ("tanh")."""
-    need_tensor(input, "gelu")
+    need_float(input, "gelu")
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}")
     return _ops.gelu(input, approximate == "tanh")
@@ -43,13 +42,13 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input)."""
-    need_tensor(input, "silu")
+    need_float(input, "silu")
     return _result(input, _ops.silu(input), inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input where positive, else input * negative_slope."""
-    need_tensor(input, "leaky_relu")
+    need_float(input, "leaky_relu")
     return _result(input, _ops.leaky_relu(input, negative_slope), inplace)
 
 
@@ -68,13 +67,15 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape((1, channels) + (1,) * (input.dim() - 2))
     elif weight.dim():
         weight = weight.reshape(())
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
     return _ops.where(input > 0, input, weight * input)
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:
     """leaky_relu with a random slope in [lower, upper] for each element; outside training with their mean."""
-    need_tensor(input, "rrelu")
+    need_float(input, "rrelu")
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
@@ -85,13 +86,13 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha * (exp(input) - 1)."""
-    need_tensor(input, "elu")
+    need_float(input, "elu")
     return _result(input, _ops.elu(input, alpha), inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha * (exp(input / alpha) - 1)."""
-    need_tensor(input, "celu")
+    need_float(input, "celu")
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     low = _ops.clamp(input, None, 0) / alpha
@@ -100,7 +101,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu with the constants that keep mean 0 and variance 1 through layers."""
-    need_tensor(input, "selu")
+    need_float(input, "selu")
     output = _ops.elu(input, 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946
     return _result(input, output, inplace)
 
@@ -110,6 +111,10 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     need_tensor(input, "hardtanh")
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    if input.dtype is bool_:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if not input.dtype.is_floating_point:
+        return _result(input, _ops.clamp(input, int(min_val), int(max_val)), inplace)
     return _result(input, _ops.hardtanh(input, min_val, max_val), inplace)
 
 
@@ -120,13 +125,13 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input is above threshold."""
-    need_tensor(input, "softplus")
+    need_float(input, "softplus")
     return _ops.softplus(input, beta, threshold)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)), without overflow."""
-    need_tensor(input, "logsigmoid")
+    need_float(input, "logsigmoid")
     return _ops.logsigmoid(input)
 
 
@@ -144,13 +149,13 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 in [-lambd, lambd], the input elsewhere."""
-    need_tensor(input, "hardshrink")
+    need_float(input, "hardshrink")
     return _ops.where((input >= -lambd) & (input <= lambd), 0, input)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The input moved towards 0 by lambd; 0 in [-lambd, lambd]."""
-    need_tensor(input, "softshrink")
+    need_float(input, "softshrink")
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return input - _ops.clamp(input, -lambd, lambd)
@@ -164,25 +169,25 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * tanh(softplus(input))."""
-    need_tensor(input, "mish")
+    need_float(input, "mish")
     return _result(input, _ops.mish(input), inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """input / 6 + 1/2 limited to [0, 1]."""
-    need_tensor(input, "hardsigmoid")
+    need_float(input, "hardsigmoid")
     return _result(input, _ops.hardsigmoid(input), inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * hardsigmoid(input)."""
-    need_tensor(input, "hardswish")
+    need_float(input, "hardswish")
     return _result(input, _ops.hardswish(input), inplace)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of dim times the sigmoid of the second."""
-    need_tensor(input, "glu")
+    need_float(input, "glu")
     if input.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if input.shape[dim] % 2:
@@ -316,3 +321,6 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     need_tensor(input, "feature_alpha_dropout")
     shape = tuple(input.shape)
     return _alpha_dropout(input, p, training, inplace, shape[:2] + (1,) * (len(shape) - 2))
+
+
+Tensor.prelu, Tensor.hardshrink = prelu, hardshrink

@@ -22,9 +22,14 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The dot product along dim divided by both norms, each at least eps; x1 and x2 broadcast."""
-    a = x1 / _norm(x1, 2, dim, True).clamp(min=eps)
-    b = x2 / _norm(x2, 2, dim, True).clamp(min=eps)
-    return (a * b).sum(dim)
+    return (x1 / _length(x1, dim, eps) * (x2 / _length(x2, dim, eps))).sum(dim)
+
+
+def _length(x: Tensor, dim: int, eps: float) -> Tensor:
+    """The norm along dim, at least eps; its gradient is the norm's even there, as in PyTorch."""
+    length = _norm(x, 2, dim, True)
+    fixed = length.detach()
+    return length + (fixed.clamp(min=eps) - fixed)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

@@ -8,7 +8,8 @@ from typing import Any, Callable
 
 from .. import _ops
 from .._creation import arange, ones_like, zeros
-from .._dtype import int64
+from .._dtype import bool_, int64, uint8
+from .._shape import broadcast_tensors
 from .._tensor import Tensor
 from ._distances import pairwise_distance
 
@@ -50,14 +51,23 @@ def _need(name: str, **tensors: Any) -> None:
             raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
 
 
-def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    if tuple(input.shape) != tuple(target.shape):
-        warnings.warn(f"Using a target size ({list(target.shape)}) that is different to the input size "
-                      f"({list(input.shape)}). This will likely lead to incorrect results due to broadcasting. "
-                      "Please ensure they have the same size.", stacklevel=3)
+def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+    """Both in the shape that they have together, with a warning if that is not the shape of each."""
+    if tuple(input.shape) == tuple(target.shape):
+        return input, target
+    warnings.warn(f"Using a target size ({list(target.shape)}) that is different to the input size "
+                  f"({list(input.shape)}). This will likely lead to incorrect results due to broadcasting. "
+                  "Please ensure they have the same size.", stacklevel=3)
+    return broadcast_tensors(input, target)
 
 
 # ---- of classes ----
+
+
+def _need_classes(target: Tensor) -> None:
+    if target.dtype not in (int64, uint8):
+        raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}; cast it by .long()")
+
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                   ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
@@ -73,6 +83,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     smoothing = label_smoothing if label_smoothing else None
     if target.dtype.is_floating_point:
         return _ops.cross_entropy_soft(input, target, weight, smoothing, kind)
+    _need_classes(target)
     return _ops.cross_entropy(input, target, weight, smoothing, kind, ignore_index)
 
 
@@ -80,6 +91,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
              ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:
     """-input[target] over the classes of dim 1, for log-probabilities. Shapes as cross_entropy."""
     _need("nll_loss_nd", input=input, target=target)
+    _need_classes(target)
     return _ops.nll_loss(input, target, weight, _kind(reduction, size_average, reduce), ignore_index)
 
 
@@ -150,7 +162,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     """(input - target) ** 2."""
     _need("mse_loss", input=input, target=target)
     kind = _kind(reduction, size_average, reduce)
-    _warn_of_sizes(input, target)
+    input, target = _paired(input, target)
     return _ops.mse_loss(input, target, kind) if weight is None else _weighted((input - target) ** 2, weight, kind)
 
 
@@ -159,7 +171,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
     """abs(input - target)."""
     _need("l1_loss", input=input, target=target)
     kind = _kind(reduction, size_average, reduce)
-    _warn_of_sizes(input, target)
+    input, target = _paired(input, target)
     return _ops.l1_loss(input, target, kind) if weight is None else _weighted((input - target).abs(), weight, kind)
 
 
@@ -177,7 +189,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     kind = _kind(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    _warn_of_sizes(input, target)
+    input, target = _paired(input, target)
     if weight is not None:
         return _weighted(_ops.huber_loss(input, target, delta, 0), weight, kind)
     return _ops.huber_loss(input, target, delta, kind)
@@ -190,7 +202,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     kind = _kind(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
-    _warn_of_sizes(input, target)
+    input, target = _paired(input, target)
     return _ops.l1_loss(input, target, kind) if beta == 0 else _ops.smooth_l1_loss(input, target, beta, kind)
 
 
@@ -239,6 +251,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     kind = _kind(reduction, size_average, reduce)
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
+    if target.dtype is bool_:
+        raise RuntimeError("binary_cross_entropy_with_logits: the target is bool; cast it to the dtype of the input")
     return _ops.bce_with_logits(input, target, weight, pos_weight, kind)
 
 
@@ -250,6 +264,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"Using a target size ({list(target.shape)}) that is different to the input size "
                          f"({list(input.shape)}) is deprecated. Please ensure they have the same size.")
+    if target.dtype is not input.dtype:
+        raise RuntimeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype}")
     return _ops.bce(input, target, weight, kind)
 
 

@@ -239,3 +239,32 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """As adaptive_max_pool2d, over the last three dims."""
     return _adaptive_max_pool(3, "adaptive_max_pool3d", input, output_size, return_indices)
+
+
+def _max_unpool(spatial: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any,
+                output_size: Any) -> Tensor:
+    if tuple(indices.shape) != tuple(input.shape):
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+                           f"indices tensor with shape: {list(indices.shape)}")
+    kernel, edge = each(kernel_size, spatial, "kernel_size"), each(padding, spatial, "padding")
+    step = kernel if stride is None else each(stride, spatial, "stride")
+    head, own = tuple(input.shape[:-spatial]), tuple(input.shape[-spatial:])
+    if output_size is None:
+        size = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(own, step, edge, kernel))
+    else:
+        size = tuple(output_size)[-spatial:]
+    places = math.prod(size)
+    flat = input.new_zeros((*head, places)).scatter(-1, indices.flatten(-spatial), input.flatten(-spatial))
+    return flat.reshape((*head, *size))
+
+
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: IntOrInts, stride: Any = None, padding: IntOrInts = 0,
+                 output_size: Any = None) -> Tensor:
+    """Elements put back where max_pool1d found them, zeros elsewhere."""
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: IntOrInts, stride: Any = None, padding: IntOrInts = 0,
+                 output_size: Any = None) -> Tensor:
+    """Elements put back where max_pool2d found them, zeros elsewhere."""
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)

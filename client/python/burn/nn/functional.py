@@ -28,7 +28,8 @@ from ._pooling import (
     as adaptive_avg_pool3d, adaptive_max_pool1d as adaptive_max_pool1d, adaptive_max_pool2d as
     adaptive_max_pool2d, adaptive_max_pool3d as adaptive_max_pool3d, avg_pool1d as avg_pool1d, avg_pool2d as
     avg_pool2d, avg_pool3d as avg_pool3d, lp_pool1d as lp_pool1d, lp_pool2d as lp_pool2d, max_pool1d as
-    max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d,
+    max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d, max_unpool1d as max_unpool1d, max_unpool2d as
+    max_unpool2d,
 )
 from ._resize import (
     interpolate as interpolate, upsample as upsample, upsample_bilinear as upsample_bilinear, upsample_nearest as upsample_nearest,
@@ -37,6 +38,9 @@ from ._resize import (
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Shapes: input [..., in], weight [out, in] or [in], bias [out] -> [..., out]."""
+    if weight.dim() == 1:
+        product = _ops.matmul(input, weight)
+        return product if bias is None else product + bias
     return _ops.linear(input, weight, bias)
 
 

@@ -18,12 +18,25 @@ static value rounded(bd_emit *e, value x, double by, value *out_whole)
 }
 
 /* NaN stays. */
+static value at_most(bd_emit *e, value x, double high)
+{
+    value bound = number(e, x, high);
+    return pick(e, is(e, LLVMRealOGT, x, bound), bound, x);
+}
+
 static value clamped(bd_emit *e, value x, double low, double high)
 {
     value bound = number(e, x, low);
-    x = pick(e, is(e, LLVMRealOLT, x, bound), bound, x);
-    bound = number(e, x, high);
-    return pick(e, is(e, LLVMRealOGT, x, bound), bound, x);
+    return at_most(e, pick(e, is(e, LLVMRealOLT, x, bound), bound, x), high);
+}
+
+/* Where x is below `low`, from where on a power is 0: scaling down to nothing takes processors
+ * very long. x becomes 0 there. */
+static value vanishes(bd_emit *e, value *x, double low)
+{
+    value below = is(e, LLVMRealOLT, *x, number(e, *x, low));
+    *x = pick(e, below, LLVMConstNull(LLVMTypeOf(*x)), *x);
+    return below;
 }
 
 static value power_of_two(bd_emit *e, value k)
@@ -89,12 +102,13 @@ static value exp_biased(bd_emit *e, value x, int bias)
     static const double q[] = {0.5,           0.166666672,   0.041666355,
                                0.00833327416, 0.00139410642, 0.00019913631};
     value k, whole_k;
-    x = clamped(e, x, -105, 89.5);
+    value none = vanishes(e, &x, -104);
+    x = at_most(e, x, 89.5);
     value r = reduced(e, x, &k, &whole_k);
     value p = POLYNOMIAL(e, r, q);
     p = fma3(e, mul(e, r, r), p, r);
     p = add(e, p, number(e, p, 1));
-    return scaled(e, p, k, whole_k, bias);
+    return pick(e, none, LLVMConstNull(LLVMTypeOf(x)), scaled(e, p, k, whole_k, bias));
 }
 
 value bd_math_exp(bd_emit *e, value x)
@@ -106,10 +120,11 @@ value bd_math_exp2(bd_emit *e, value x)
 {
     static const double q[] = {0.693147182,  0.240226507,    0.0555041097,  0.00961803645,
                                0.0013333431, 0.000154671099, 1.53149467e-05};
-    x = clamped(e, x, -152, 130);
+    value none = vanishes(e, &x, -150);
+    x = at_most(e, x, 130);
     value whole_k, k = rounded(e, x, 1, &whole_k), r = sub(e, x, k);
     value p = fma3(e, POLYNOMIAL(e, r, q), r, number(e, r, 1));
-    return scaled(e, p, k, whole_k, 0);
+    return pick(e, none, LLVMConstNull(LLVMTypeOf(x)), scaled(e, p, k, whole_k, 0));
 }
 
 /* (e^x - 1) for x in [-20, 88.8]; half of it is scaled, as 2^128 is none. */

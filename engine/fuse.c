@@ -9,8 +9,7 @@
 #include "proto/base/assert.h"
 
 enum {
-    REPEAT_FLOPS_MAX = 6,   /* work that may be done in several regions … */
-    REPEAT_LOADS_MAX = 1,   /* … and what it may read */
+    REPEAT_LOADS_MAX = 1,   /* what a value that is computed in several regions may read */
     OPERAND_FLOPS_MAX = 8,  /* work on an element of a contraction's operand */
     OPERAND_LOADS_MAX = 2,
     SIDE_LOADS_MAX = 2,     /* tensors of full size that an epilogue reads */
@@ -266,8 +265,13 @@ static bool may_inline(const bd_fuse_walk *fuser, bd_node node, uint32_t use_cou
     if (as_operand)
         return use_count == 1 && !own->anchored && own->flops <= OPERAND_FLOPS_MAX &&
                own->source_count <= OPERAND_LOADS_MAX;
-    return use_count == 1 || (!own->anchored && own->flops <= REPEAT_FLOPS_MAX &&
-                              own->source_count <= REPEAT_LOADS_MAX);
+    if (use_count == 1)
+        return true;
+    if (!own->anchored && own->flops <= BD_REPEAT_FLOPS_MAX &&
+        own->source_count <= REPEAT_LOADS_MAX)
+        return true;
+    /* Loading the one tensor that it is made of costs no more than loading itself. */
+    return (own->contracted || !own->anchored) && !own->rows && own->again <= BD_REPEAT_FLOPS_MAX;
 }
 
 /* ---- storing a node ---- */

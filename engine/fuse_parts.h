@@ -5,7 +5,12 @@
 
 #include "engine/fuse.h"
 
-enum { BD_SOURCES_MAX = 3 };
+enum {
+    BD_SOURCES_MAX = 3,
+    BD_REPEAT_FLOPS_MAX = 6, /* work that may be done in several regions */
+    BD_AGAIN_FROM_MORE,      /* … it takes more, or more tensors: it is stored itself, or … */
+    BD_AGAIN_NEVER,          /* … nor may what is made from it be done again */
+};
 
 /* What computing a node from stored ones takes, an element of the node. */
 typedef struct bd_fuse_weight {
@@ -15,6 +20,7 @@ typedef struct bd_fuse_weight {
     uint8_t contracted;   /* … and it is a contraction */
     uint8_t rows;         /* the result of a reduction, repeated, lies in it */
     uint8_t uniform;      /* only scalars lie in it: computed once a kernel */
+    uint8_t again;        /* flops to do it again from one stored tensor of its size, or … */
     bd_node sources[BD_SOURCES_MAX];
 } bd_fuse_weight;
 

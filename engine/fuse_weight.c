@@ -29,25 +29,51 @@ static void add_weight(bd_fuse_weight *sum, const bd_fuse_weight *input)
     sum->uniform &= input->uniform;
 }
 
+/* What it takes to do a node again from the one input of its size. */
+static uint8_t flops_again(const bd_fuse_walk *fuser, const bd_graph_node *node)
+{
+    bd_node only = BD_NODE_NONE;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const bd_fuse_weight *input = &fuser->weights[node->inputs[i]];
+        if (input->uniform || input->source_count == 0 || node->inputs[i] == only)
+            continue;
+        if (only != BD_NODE_NONE || input->again == BD_AGAIN_NEVER)
+            return BD_AGAIN_FROM_MORE;
+        only = node->inputs[i];
+    }
+    if (only == BD_NODE_NONE)
+        return BD_AGAIN_FROM_MORE;
+    uint32_t before = fuser->weights[only].again, flops = bd_lower_cost(node);
+    flops += before <= BD_REPEAT_FLOPS_MAX ? before : 0;
+    return (uint8_t)(flops <= BD_REPEAT_FLOPS_MAX ? flops : BD_AGAIN_FROM_MORE);
+}
+
 bd_fuse_weight bd_fuse_weigh(const bd_fuse_walk *fuser, bd_node number)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, number);
     bd_op_class class = bd_class_of(node);
     bool external = node->kind == BD_NODE_EXTERNAL;
     if (class == BD_CLASS_LEAF)
-        return (bd_fuse_weight){
-            .source_count = external, .uniform = !external, .sources = {number}};
+        return (bd_fuse_weight){.source_count = external,
+                                .uniform = !external,
+                                .again = BD_AGAIN_FROM_MORE,
+                                .sources = {number}};
     if (class == BD_CLASS_REDUCE || class == BD_CLASS_SCAN || class == BD_CLASS_SORT ||
         class == BD_CLASS_DOT || class == BD_CLASS_ATTEND || class == BD_CLASS_SCATTER ||
         class == BD_CLASS_UPDATE)
         return (bd_fuse_weight){.source_count = 1,
                         .anchored = 1,
                         .contracted = class == BD_CLASS_DOT || class == BD_CLASS_ATTEND,
+                        .again = BD_AGAIN_FROM_MORE,
                         .sources = {number}};
     bd_fuse_weight sum = {.uniform = node->input_count > 0};
     for (uint32_t i = 0; i < node->input_count; i++)
         add_weight(&sum, &fuser->weights[node->inputs[i]]);
     sum.flops = (uint16_t)(sum.uniform ? 0 : sum.flops + bd_lower_cost(node));
+    sum.again = class == BD_CLASS_VIEW     ? fuser->weights[node->inputs[0]].again
+                : class == BD_CLASS_MAP    ? flops_again(fuser, node)
+                : class == BD_CLASS_GATHER ? BD_AGAIN_NEVER
+                                           : BD_AGAIN_FROM_MORE;
     if (class == BD_CLASS_GATHER)
         sum.flops = (uint16_t)(sum.flops + 6);
     if (class == BD_CLASS_VIEW && bd_view_kind_of(node) == BD_VIEW_EXPAND) {

@@ -218,6 +218,29 @@ START_TEST(each_case)
 }
 END_TEST
 
+/* What two kernels make from one tensor with little work is not kept for the second, that tensor
+ * is. */
+START_TEST(cheap_values_are_made_again)
+{
+    text_case twice = {"two kernels",
+                       "x = f32 A,B; w = f32 B,C; v = f32 C,C; y = matmul x w; a = mul y y; "
+                       "b = mul y 0.5; c = add a b; t = tanh c; p = matmul t v; q = mul p a; "
+                       "r = mul q b; out t r",
+                       2};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        run_case(&twice, sizes[s], true);
+    plan_case arrival;
+    plan_case_init(&arrival, twice.text, sizes[0]);
+    bd_trace trace;
+    test_trace_view(&arrival.trace, &trace);
+    bd_plan *plan = NULL;
+    ck_assert_ptr_null(bd_plan_build(&trace, &(bd_plan_options){.fusion = true}, &plan));
+    ck_assert_int_eq(plan->programs[plan->launches[0].kernel]->buffer_count, 4); /* x w y t */
+    bd_plan_release(plan);
+    plan_case_deinit(&arrival);
+}
+END_TEST
+
 /* More axes than a kernel has: refused, naming the record, and only where they cannot be joined. */
 START_TEST(too_many_axes)
 {
@@ -250,6 +273,7 @@ int main(void)
     TCase *all = tcase_create("cases");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, each_case, 0, (int)(sizeof cases / sizeof cases[0]));
+    tcase_add_test(all, cheap_values_are_made_again);
     tcase_add_test(all, too_many_axes);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts written for PyTorch do by habit: older constructors, out=, NumPy's keywords, helpers of training."""
+import copy
 import pickle
 
 import numpy as np
@@ -253,6 +254,34 @@ def test_a_norm_of_what_was_normalised_in_another_shape():
             moved.append(loss(burn.tensor(a), burn.tensor(w)).item())
             array[at] -= step
         assert tensor.grad.numpy()[at] == pytest.approx((moved[0] - moved[1]) / 2e-5, rel=1e-4, abs=1e-7)
+
+
+def test_containers_of_parameters_as_text():
+    """PyTorch's."""
+    assert repr(nn.ParameterList([burn.ones(2)])) == "ParameterList(  (0): Parameter containing: [burn.float32 of size 2])"
+    assert repr(nn.ParameterDict({"a": burn.ones(2, 3), "b": 3.0})) == (
+        "ParameterDict(\n    (a): Parameter containing: [torch.FloatTensor of size 2x3]\n    (b): Object of type: float\n)")
+    found = nn.Linear(1, 1).load_state_dict({"weight": burn.ones(1, 1)}, strict=False)
+    assert repr(found) == "_IncompatibleKeys(missing_keys=['bias'], unexpected_keys=[])"
+
+
+class Wrapper(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.inner, name)
+
+
+def test_copies_of_a_module_that_asks_its_child():
+    wrapper = Wrapper(nn.Linear(3, 2))
+    for twin in (copy.deepcopy(wrapper), pickle.loads(pickle.dumps(wrapper))):
+        assert twin.in_features == 3 and twin.inner is not wrapper.inner
+        assert_close(twin.weight, wrapper.weight)
 
 
 # ---- helpers ----

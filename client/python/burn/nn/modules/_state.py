@@ -17,7 +17,7 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
     """What load_state_dict found missing and unexpected."""
 
     def __repr__(self) -> str:
-        return "<All keys matched successfully>" if not any(self) else super().__repr__()
+        return "<All keys matched successfully>" if not any(self) else "_" + super().__repr__()
 
     __str__ = __repr__
 

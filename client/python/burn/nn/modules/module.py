@@ -160,6 +160,10 @@ class Module:
                 return entries[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy's members; here so that a class whose __getattr__ asks a child can be copied."""
+        self.__dict__.update(state)
+
     def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):
             if name in table:

@@ -5,16 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any, Iterable, Iterator, Mapping, Self
 
+from ..._legacy import typename
 from ..._tensor import Tensor
 from ..parameter import Parameter
 from .module import Module
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, Tensor):
-        return f"Object of type: {type(value).__name__}"
-    size = "x".join(str(n) for n in value.shape)
-    return f"{'Parameter' if isinstance(value, Parameter) else 'Tensor'} containing: [{value.dtype} of size {size}]"
 
 
 class _Values(Module):
@@ -26,12 +20,18 @@ class _Values(Module):
     def _put(self, key: str, value: Any) -> None:
         setattr(self, key, Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value)
 
-    def extra_repr(self) -> str:
-        return "\n".join(f"({key}): {_text(getattr(self, key))}" for key in self._keys())
+    def _kind(self, tensor: Tensor) -> str:
+        return str(tensor.dtype)
 
-    def __repr__(self) -> str:
-        lines = ["  " + line for line in self.extra_repr().split("\n") if line]
-        return f"{self._get_name()}(" + "\n".join(lines) + ")"
+    def _text(self, value: Any) -> str:
+        if not isinstance(value, Tensor):
+            return f"Object of type: {type(value).__name__}"
+        size = "x".join(str(n) for n in value.shape)
+        name = "Parameter" if isinstance(value, Parameter) else "Tensor"
+        return f"{name} containing: [{self._kind(value)} of size {size}]"
+
+    def extra_repr(self) -> str:
+        return "\n".join(f"  ({key}): {self._text(getattr(self, key))}" for key in self._keys())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{self._get_name()} should not be called.")
@@ -89,6 +89,9 @@ class ParameterList(_Values):
 
 class ParameterDict(_Values):
     """A dict whose parameters are registered under their keys."""
+
+    def _kind(self, tensor: Tensor) -> str:
+        return typename(tensor)
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -307,6 +307,36 @@ static void unclaim_serial(bd_region *region, uint32_t axis_count_before)
     }
 }
 
+/* The input's position while an axis runs over all reduced dims, or, where these cannot be told
+ * apart then, an axis over each. */
+static bool place_input(bd_region *region, uint32_t value, uint32_t rows, const bd_int *dims,
+                        uint32_t rank, bd_position *out)
+{
+    bd_region_value self = region->values.items[value];
+    uint32_t axes_before = region->axis_count;
+    bool had_serial = bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0;
+    if (!claim_serial(region, rows, bd_dims_product(region->ints, dims, rank)))
+        return false;
+    bool made = region->axis_count > axes_before;
+    bd_run run = {rank, serial_number(region)};
+    bd_position reduced = {rank > 0, &run};
+    bd_position rows_at = bd_position_copy(region->arena, &self.position);
+    if (bd_reduce_input(region, self.node, &rows_at, &reduced, out))
+        return true;
+    if (!had_serial)
+        unclaim_serial(region, axes_before);
+    if (!made || rank < 2)
+        return false;
+    axes_before = region->axis_count;
+    reduced = bd_region_span_dims(region, dims, rank);
+    set_roles(region, real_axes(region) & ~((1u << axes_before) - 1), BD_KIR_SERIAL);
+    rows_at = bd_position_copy(region->arena, &region->values.items[value].position);
+    if (reduced.run_count > 0 && bd_reduce_input(region, self.node, &rows_at, &reduced, out))
+        return true;
+    unclaim_serial(region, axes_before);
+    return false;
+}
+
 bool bd_region_reduce(bd_region *region, uint32_t value)
 {
     bd_region_value self = region->values.items[value];
@@ -322,18 +352,9 @@ bool bd_region_reduce(bd_region *region, uint32_t value)
         if (mask >> d & 1)
             reduced_dims[reduced_rank++] = input->dims[d];
     }
-    uint32_t axes_before = region->axis_count;
-    bool had_serial = bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0;
-    if (!claim_serial(region, rows, bd_dims_product(region->ints, reduced_dims, reduced_rank)))
+    bd_position at;
+    if (!place_input(region, value, rows, reduced_dims, reduced_rank, &at))
         return false;
-    bd_run run = {reduced_rank, serial_number(region)};
-    bd_position reduced = {reduced_rank > 0, &run}, at;
-    bd_position rows_at = bd_position_copy(region->arena, &self.position);
-    if (!bd_reduce_input(region, self.node, &rows_at, &reduced, &at)) {
-        if (!had_serial)
-            unclaim_serial(region, axes_before);
-        return false;
-    }
     uint32_t operand = bd_region_want(region, node->inputs[0], &at, BD_DOMAIN_MAIN, 0);
     set_operands(region, value, &operand, 1);
     return true;

@@ -91,8 +91,8 @@ def seen(folder, programs, cache):
         done = run([sys.executable, HERE / "graphs.py", "--first", first, "--count", 20, "--torch", 20 if torch() else 0],
                    env=environment, timeout=900)
         if done.returncode:
-            lines = (done.stdout + done.stderr).strip().splitlines()
-            return lines[0][:150] if lines else "the fuzzer stopped"
+            lines = [*done.stdout.strip().splitlines(), *done.stderr.strip().splitlines()[-1:], "the fuzzer stopped"]
+            return lines[0][:150]
     return None
 
 

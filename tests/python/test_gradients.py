@@ -141,3 +141,24 @@ def test_gradients_of_gradients_of_slices():
     times[::2, 3:] += 1
     np.testing.assert_allclose(first.detach().numpy(), 3 * times * value**2, rtol=1e-12)
     np.testing.assert_allclose(x.grad.numpy(), 36 * times**2 * value**3, rtol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_sums_over_sizes_that_are_quotients(groups):
+    """The weight's gradient of a group norm of what has the shape of a grouped convolution's weight."""
+    x, y = burn.randn(5, 4, 8, dtype=burn.float64), burn.randn(5, 4, 3, dtype=burn.float64)
+    stacked = burn.stack([x[:, 0], x[:, 1].sin(), x[:, 2], x[:, 3]], 1)
+    weight, bias = (burn.randn(4, dtype=burn.float64, requires_grad=True) for _ in range(2))
+
+    def normed(factor):
+        kernel = burn._ops.conv_weight(stacked, y, (2,), (3,), (1,), (1,), groups) * factor
+        rows = kernel.reshape(4, 4 // groups, 2).mean(2)
+        columns = burn.stack([rows, rows.sin(), rows * 0.5, rows.cos()], 1)
+        return columns, F.group_norm(columns, 4, weight, bias, 0.1)
+
+    normed(1.0)[1].square().sum().backward()
+    columns = normed(1.0)[0].detach().numpy()
+    hat = (columns - columns.mean(2, keepdims=True)) / np.sqrt(columns.var(2, keepdims=True) + 0.1)
+    out = hat * weight.detach().numpy()[:, None] + bias.detach().numpy()[:, None]
+    np.testing.assert_allclose(weight.grad.numpy(), (2 * out * hat).sum((0, 2)), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(bias.grad.numpy(), (2 * out).sum((0, 2)), rtol=1e-9, atol=1e-9)

@@ -424,3 +424,17 @@ def test_transforms_to_constraints():
         assert constraint.check(y).all(), name
     with pytest.raises(NotImplementedError, match="Boolean"):
         D.biject_to(D.constraints.boolean)
+
+
+def test_von_mises():
+    d = D.VonMises(t([0.5, -1.0]), t([1.5, 20.0]))
+    np.testing.assert_allclose(d.log_prob(t([0.3, 0.2])).numpy(), [-0.86656457, -12.18033248], 1e-6)
+    np.testing.assert_allclose(d.variance.numpy(), [0.40386677, 0.02532966], 1e-5)
+    drawn = d.sample((20000,))
+    found = (drawn - d.loc).cos().mean(0).numpy()
+    np.testing.assert_allclose(found, 1 - d.variance.numpy(), 0.03)
+    assert (drawn.abs() <= math.pi).all()
+
+
+def test_cdf_of_gamma():
+    np.testing.assert_allclose(D.Gamma(t([0.5, 3.0]), t([1.0, 2.0])).cdf(t([0.3, 2.0])).numpy(), [0.5614219739, 0.7618966944], 1e-9)

@@ -247,3 +247,36 @@ def test_methods_of_now_and_then():
     class Mine(burn.Tensor):
         pass
     assert type(x.as_subclass(Mine)) is Mine
+
+
+def test_pools_undone():
+    x = burn.tensor([[[1.0, 4.0, 2.0, 3.0, 5.0]]])
+    y, places = F.max_pool1d(x, 2, return_indices=True)
+    assert nn.MaxUnpool1d(2)(y, places).tolist() == [[[0, 4, 0, 3]]]
+    assert nn.MaxUnpool1d(2)(y, places, output_size=x.shape).tolist() == [[[0, 4, 0, 3, 0]]]
+    with pytest.raises(ValueError, match="output_size"):
+        nn.MaxUnpool1d(2)(y, places, output_size=(1, 1, 9))
+    x = burn.arange(16.0).reshape(1, 1, 4, 4)
+    assert nn.MaxUnpool2d(2)(*F.max_pool2d(x, 2, return_indices=True)).tolist() == [[
+        [[0, 0, 0, 0], [0, 5, 0, 7], [0, 0, 0, 0], [0, 13, 0, 15]]]]
+    x = burn.arange(8.0).reshape(1, 2, 2, 2)
+    assert nn.MaxUnpool3d(2)(*F.max_pool3d(x, 2, return_indices=True)).reshape(-1).tolist() == [0] * 7 + [7]
+    close(nn.LPPool3d(2, 2)(x), [[[[math.sqrt(140)]]]])
+
+
+def test_what_is_not_distributed():
+    from burn.nn.parallel import DataParallel, DistributedDataParallel
+    assert not burn.distributed.is_available() and not burn.distributed.is_initialized() and DataParallel is nn.DataParallel
+    for error, wrong in ((RuntimeError, lambda: burn.distributed.init_process_group("gloo")), (ValueError, burn.distributed.get_rank),
+                         (RuntimeError, lambda: DistributedDataParallel(nn.Linear(1, 1)))):
+        with pytest.raises(error):
+            wrong()
+
+
+def test_functions_that_are_methods():
+    assert burn.is_nonzero(burn.tensor(2.0)) and not burn.is_inference(burn.ones(1)) and burn.get_device(burn.ones(1)) == -1
+    L = burn.tensor([[2.0, 0.0], [1.0, 3.0]])
+    close(burn.cholesky_inverse(L), [[0.2777778, -0.0555556], [-0.0555556, 0.1111111]])
+    close(L.T.cholesky_inverse(upper=True), [[0.2777778, -0.0555556], [-0.0555556, 0.1111111]])
+    close(burn.igamma(burn.tensor(3.0), burn.tensor(4.0)), 0.7618967)
+    close(burn.tensor(3.0).igammac(burn.tensor(4.0)), 0.2381033)

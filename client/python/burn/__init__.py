@@ -46,7 +46,7 @@ DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _co
 OutOfMemoryError, AcceleratorError = _core.OutOfMemoryError, _core.DeviceError
 __version__ = "0.1.0"
 
-from . import accelerator, amp, autograd, backends, compiler, cuda, distributions, func, nn, optim  # noqa: E402,F401
+from . import accelerator, amp, autograd, backends, compiler, cuda, distributed, distributions, func, nn, optim  # noqa: E402,F401
 from . import profiler, random, special, testing, utils, version  # noqa: E402,F401
 from .func import vmap  # noqa: E402,F401
 from .amp import GradScaler, autocast  # noqa: E402,F401

@@ -13,7 +13,7 @@ from ._pointwise import FUNCTIONS, method
 from ._products import _as_float
 from ._shape import wrap_dim
 from ._tensor import Tensor
-from .linalg import matrix_norm, vector_norm
+from .linalg import inv, matrix_norm, vector_norm
 
 
 def _public(function: Any) -> Any:
@@ -148,6 +148,17 @@ for _name in ("split", "split_with_sizes", "unbind"):
     _copying(_name, True)
 for _name in ("chunk", "split", "split_with_sizes"):
     method(FUNCTIONS[_name], f"unsafe_{_name}", inplace=False)
+
+
+@_both
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of L @ L.mT (L.mT @ L with upper=True) for triangles L."""
+    triangle = input.triu() if upper else input.tril()
+    return inv(triangle.mT @ triangle if upper else triangle @ triangle.mT)
+
+
+for _name in ("is_nonzero", "is_inference", "get_device"):
+    FUNCTIONS[_name] = getattr(Tensor, _name)
 
 
 # ---- methods of now and then ----

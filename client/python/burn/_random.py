@@ -188,3 +188,8 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     drawn = _ops.normal(mean, std, tuple(self.shape), float64, *draw(self.numel(), generator))
     return assign(self, _ops.exp(drawn), cast=True)
+
+
+def von_mises(loc: Tensor, concentration: Tensor) -> Tensor:
+    """Angles of the von Mises distribution, in [-pi, pi)."""
+    return _drawn("vonmises", None, loc, concentration)

@@ -11,7 +11,7 @@ from typing import Any, Callable
 from . import _core, _ops
 from ._creation import arange
 from ._dtype import bfloat16, float16, float32, get_default_dtype
-from ._pointwise import FUNCTIONS, need_float, need_tensor
+from ._pointwise import FUNCTIONS, method, need_float, need_tensor
 from ._products import logit, sinc  # noqa: F401
 from ._reduce import log_softmax, logsumexp, softmax  # noqa: F401
 from ._tensor import Tensor
@@ -253,3 +253,5 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
 
 FUNCTIONS.update(polygamma=polygamma, i0=i0, mvlgamma=multigammaln)
 Tensor.polygamma, Tensor.i0, Tensor.mvlgamma = _polygamma_method, i0, multigammaln
+for _name, _function in (("igamma", gammainc), ("igammac", gammaincc), ("i0", i0)):
+    method(_function, _name)

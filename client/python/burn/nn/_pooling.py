@@ -118,6 +118,12 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: IntOrInts, stride: I
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: IntOrInts, stride: IntOrInts | None = None,
+              ceil_mode: bool = False) -> Tensor:
+    """The norm of each window of the last three dims."""
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
 # ---- adaptive ----
 
 def _output_sizes(places: int, name: str, input: Tensor, output_size: Any) -> list[int]:
@@ -253,6 +259,9 @@ def _max_unpool(spatial: int, input: Tensor, indices: Tensor, kernel_size: Any, 
         size = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(own, step, edge, kernel))
     else:
         size = tuple(output_size)[-spatial:]
+        usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(own, step, edge, kernel))
+        if len(size) != spatial or any(not u - s < n < u + s for n, u, s in zip(size, usual, step)):
+            raise ValueError(f"invalid output_size {size!r}: each of the {spatial} sizes must be within a stride of {usual}")
     places = math.prod(size)
     flat = input.new_zeros((*head, places)).scatter(-1, indices.flatten(-spatial), input.flatten(-spatial))
     return flat.reshape((*head, *size))
@@ -268,3 +277,9 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: IntOrInts, stride:
                  output_size: Any = None) -> Tensor:
     """Elements put back where max_pool2d found them, zeros elsewhere."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: IntOrInts, stride: Any = None, padding: IntOrInts = 0,
+                 output_size: Any = None) -> Tensor:
+    """Elements put back where max_pool3d found them, zeros elsewhere."""
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

@@ -95,6 +95,35 @@ class LPPool2d(_LPPool):
     """functional.lp_pool2d with fixed windows."""
 
 
+class LPPool3d(_LPPool):
+    """functional.lp_pool3d with fixed windows."""
+
+
+class _MaxUnpool(Module):
+    def __init__(self, kernel_size: IntOrInts, stride: IntOrInts | None = None, padding: IntOrInts = 0) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        function = getattr(F, f"max_unpool{type(self).__name__[-2:]}")
+        return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """functional.max_unpool1d with fixed windows."""
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """functional.max_unpool2d with fixed windows."""
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """functional.max_unpool3d with fixed windows."""
+
+
 class _AdaptiveAvgPool(Module):
     def __init__(self, output_size: Any) -> None:
         super().__init__()

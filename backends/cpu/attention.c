@@ -74,7 +74,8 @@ static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
     s.score_step = (s.n + s.columns - 1) / s.columns * s.columns;
     s.sum_step = s.value_panels * s.columns;
     int64_t rows = SCORE_BYTES / own->bytes / most(s.score_step, 1) / own->tile_rows;
-    s.block = least(most(rows, 1) * own->tile_rows, QUERIES_MAX);
+    int64_t tiles = (s.m + own->tile_rows - 1) / own->tile_rows;
+    s.block = least(least(most(rows, 1), most(tiles, 1)) * own->tile_rows, QUERIES_MAX);
     s.blocks = (s.m + s.block - 1) / s.block;
     s.scores_at = place(&s.worker_bytes, s.block * s.score_step * own->bytes);
     s.queries_at =
@@ -281,7 +282,7 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     }
     pass.run = run_queries;
     pass.item_count = s.batch * s.blocks;
-    double scores = (double)s.block * (double)s.n;
+    double scores = (double)least(s.block, s.m) * (double)s.n;
     pass.item_ns = scores * (2.0 * (double)(s.k + s.e) / (6.0 * (double)own->lanes) + 0.5) + 500;
     out_passes[count++] = pass;
     return count;

@@ -167,6 +167,8 @@ def norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> T
     if isinstance(p, str) and p != "fro":
         from .linalg import matrix_norm
         return matrix_norm(input, p, (-2, -1) if dim is None else axes(dim), keepdim)
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"norm(): input dtype should be a floating point one. Got {input.dtype} instead.")
     if input.dtype in (float16, bfloat16):  # sums of powers have no room there, though their roots may
         return norm(input.to(float32), p, dim, keepdim).to(input.dtype)
     if p in ("fro", 2, None):

@@ -143,6 +143,8 @@ def _write(view: Tensor, indices: list[tuple[int, Tensor]], value: Any, accumula
     arranged, tensors, first, order = _arranged(view, indices)
     if not isinstance(value, Tensor):
         value = _core.tensor(value, view.dtype)
+    elif value.dtype is not view.dtype and all(index.dim() == 0 for _, index in indices):
+        value = value.to(view.dtype)
     elif value.dtype is not view.dtype:
         raise RuntimeError(f"Index put requires the source and destination dtypes match, got {view.dtype} for the "
                            f"destination and {value.dtype} for the source.")

@@ -26,7 +26,7 @@ def places(mask: Tensor) -> Tensor:
     flat = ravel(mask if mask.dtype is bool_ else mask != 0)
     n = flat.shape[0]
     if n == 0:
-        return _core.full((0,), 0, int64)
+        return _ops.arange(0, 1, 0, int64)
     counted = _ops.cumsum(flat, 0, None)
     count = int(narrow(counted, 0, n - 1, 1).item())
     into = _ops.where(flat, counted - 1, count)  # what is false is written behind the end

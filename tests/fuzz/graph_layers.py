@@ -198,7 +198,7 @@ def channel_norm(p):
         p.emit(f"{mean} + {var}", shape[1:2], op="add var mean")
     elif kind == "fixed":
         mean, var = p.weight(shape[1:2]), p.weight(shape[1:2])
-        p.emit(f"F.batch_norm({x}, {mean}.detach(), {var}.detach().abs() + 0.5, {w}, {b}, False, 0.1, 0.1)", shape,
+        p.emit(f"F.batch_norm({x}, {mean}.detach() + 1 / 128, {var}.detach().abs() + 0.5, {w}, {b}, False, 0.1, 0.1)", shape,
                op="batch_norm_fixed")
     elif kind == "instance" and len(shape) == 3:
         p.emit(f"F.instance_norm({x} + {x}.sin(), None, None, {w}, {b}, eps=0.1)", shape, op="group_norm")

@@ -3,7 +3,7 @@
 LETTERS = "ABC"
 UNARY = ("exp sin cos tanh sigmoid erf erfc expm1 atan asinh square neg abs").split()
 POSITIVE_UNARY = "log sqrt rsqrt log2 log10 reciprocal lgamma log1p exp2 pow pow".split()
-INSIDE_UNARY = "asin acos atanh tan sinh cosh acosh".split()
+INSIDE_UNARY = "asin acos atanh tan sinh cosh acosh erfinv".split()
 JUMPING = "floor ceil trunc round sign".split()
 ACTIVATIONS = ("F.relu({x})", "F.gelu({x})", "F.gelu({x}, approximate='tanh')", "F.silu({x})", "F.leaky_relu({x}, 0.2)",
                "F.elu({x}, 0.8)", "F.softplus({x}, 1.3, 4.0)", "F.hardtanh({x}, -0.6, 0.9)", "F.logsigmoid({x})",
@@ -53,8 +53,9 @@ def predicate(p):
 
 
 def without_gradient(p):
-    x, op = p.some(), p.random.choice(("nextafter", "digamma"))
-    text = {"nextafter": "T.nextafter({x}.detach(), {x}.detach() + 1)", "digamma": "T.digamma({x}.detach().sigmoid() + 0.5)"}[op]
+    x, op = p.some(), p.random.choice(("nextafter", "digamma", "zeta", "ldexp"))
+    text = {"zeta": "T.special.zeta({x}.detach().sigmoid() + 1.5, {x}.detach().abs() + 0.5) / 3",
+            "ldexp": "T.ldexp({x}.detach(), T.tensor([-1]))", "nextafter": "T.nextafter({x}.detach(), {x}.detach() + 1)", "digamma": "T.digamma({x}.detach().sigmoid() + 0.5)"}[op]
     p.emit(text.format(x=x), p.shape(x), op=op)
 
 
@@ -73,7 +74,9 @@ def binary(p):
         ("maximum", "T.maximum({x}, {y})"), ("minimum", "T.minimum({x}, {y})"), ("fmax", "T.fmax({x}, {y})"),
         ("fmin", "T.fmin({x}, {y})"), ("atan2", "T.atan2({x}, {y}.abs() + 0.5)"),
         ("hypot", "T.hypot({x}, {y} * {y} + 0.5)"), ("pow", "T.pow({x}.sigmoid() + 0.5, {y}.tanh())"),
-        ("logaddexp", "T.logaddexp({x}, {y})"), ("lerp", "T.lerp({x}, {y}.expand_as({x}), 0.3)"),
+        ("logaddexp", "T.logaddexp({x}, {y})"), ("logaddexp2", "T.logaddexp2({x}, {y})"),
+        ("xlogy", "T.xlogy({x}, {y}.abs() + 0.5)"), ("copysign", "T.copysign({x}.abs() + 0.5, {y} * {y} + 0.5) * 0.5"),
+        ("copysign", "T.copysign({x}, -0.5 - {y}.abs())"), ("lerp", "T.lerp({x}, {y}.expand_as({x}), 0.3)"),
         ("addcmul", "T.addcmul({x}, {y}.tanh(), {y}, value=0.5)"),
         ("addcdiv", "T.addcdiv({x}, {y}, {y} * {y} + 1, value=0.5)"), ("sub", "{y} - {x}")))
     p.emit(text.format(x=x, y=y), p.shape(x), op=op)
@@ -248,6 +251,8 @@ def normalising(p):
         w, b = p.partner(shape[-1:]), p.partner(shape[-1:])
         if p.shape(w) != shape[-1:] or p.shape(b) != shape[-1:]:
             w = b = "None"
+        else:  # of equal elements nothing but the bias is left, which then must equal no other input
+            b = f"{b} + 0.01"
         p.emit(f"F.layer_norm({x} + {x}.tanh(), ({shape[-1]},), {w}, {b}, 0.1)", shape, op=op)
     elif op == "rms_norm":
         p.emit(f"F.rms_norm({x}, ({shape[-1]},), None, 0.1)", shape, op=op)

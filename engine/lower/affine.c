@@ -25,8 +25,9 @@ static void sort_atoms(factors *of)
 }
 
 /* Flattens nested products, also of what a product is known to be equal to; what does not fit stays
- * one atom. */
-static void collect_factors(const bd_ints *ints, bd_int product, factors *out)
+ * one atom. opened: also constants that are known products, as a number of channels is one of
+ * groups and channels of a group. */
+static void collect_factors(const bd_ints *ints, bd_int product, bool opened, factors *out)
 {
     enum { EXPANSIONS_MAX = 24 }; /* equalities may lead in a circle */
     bd_int stack[BD_FACTORS_MAX];
@@ -35,15 +36,17 @@ static void collect_factors(const bd_ints *ints, bd_int product, factors *out)
     while (depth > 0) {
         bd_int each = bd_int_find(ints, stack[--depth]), left, right;
         int64_t value;
-        if (bd_int_is_const(ints, each, &value) && value >= INT32_MIN && value <= INT32_MAX &&
-            out->constant <= INT32_MAX && out->constant >= INT32_MIN) {
-            out->constant *= value;
-        } else if (depth + 2 <= BD_FACTORS_MAX && out->count + depth + 2 < BD_FACTORS_MAX &&
-                   expansions < EXPANSIONS_MAX && bd_int_as_product(ints, each, &left, &right) &&
-                   left != each && right != each) {
+        bool is_const = bd_int_is_const(ints, each, &value) && value >= INT32_MIN &&
+                        value <= INT32_MAX && out->constant <= INT32_MAX &&
+                        out->constant >= INT32_MIN;
+        if ((!is_const || opened) && depth + 2 <= BD_FACTORS_MAX &&
+            out->count + depth + 2 < BD_FACTORS_MAX && expansions < EXPANSIONS_MAX &&
+            bd_int_as_product(ints, each, &left, &right) && left != each && right != each) {
             stack[depth++] = right;
             stack[depth++] = left;
             expansions++;
+        } else if (is_const) {
+            out->constant *= value;
         } else {
             BD_ASSERT(out->count < BD_FACTORS_MAX);
             out->atoms[out->count++] = each;
@@ -55,7 +58,14 @@ static void collect_factors(const bd_ints *ints, bd_int product, factors *out)
 static factors factors_of(const bd_ints *ints, bd_int product)
 {
     factors out = {.constant = 1};
-    collect_factors(ints, product, &out);
+    collect_factors(ints, product, false, &out);
+    return out;
+}
+
+static factors opened_factors_of(const bd_ints *ints, bd_int product)
+{
+    factors out = {.constant = 1};
+    collect_factors(ints, product, true, &out);
     return out;
 }
 
@@ -132,7 +142,7 @@ bd_int bd_dims_product(bd_ints *ints, const bd_int *dims, uint32_t count)
     bd_int product = BD_INT_1;
     for (uint32_t i = 0; i < count; i++) {
         if (all.count + 16 < BD_FACTORS_MAX)
-            collect_factors(ints, dims[i], &all);
+            collect_factors(ints, dims[i], false, &all);
         else
             product = bd_int_mul(ints, product, bd_int_find(ints, dims[i]));
     }
@@ -177,8 +187,12 @@ bool bd_product_divide(bd_ints *ints, bd_int a, bd_int b, bd_int *out_quotient)
     factors x = factors_of(ints, a), y = factors_of(ints, b), rest;
     if (!quotient_of(&x, &y, &rest)) {
         bool changed = settle(ints, &x) | settle(ints, &y);
-        if (!changed || !quotient_of(&x, &y, &rest))
-            return false;
+        if (!changed || !quotient_of(&x, &y, &rest)) {
+            x = opened_factors_of(ints, a);
+            y = opened_factors_of(ints, b);
+            if (!quotient_of(&x, &y, &rest))
+                return false;
+        }
     }
     *out_quotient = product_of(ints, &rest);
     return true;

@@ -133,3 +133,23 @@ def test_new_sizes_compile_nothing():
     for sizes in ((4, 8, 12), (3, 10, 14), (7, 31, 23)):
         assert np.isfinite(step(*sizes))
     assert burn.stats()["kernels"]["compiles"] == before
+
+
+def test_groups_of_channels_after_a_read():
+    """The gradient of a group norm, of a mean, of a convolution's weight gradient that an earlier trace made."""
+    random = np.random.default_rng(3)
+    x, y = (burn.tensor(random.standard_normal(shape), requires_grad=True) for shape in ((3, 4, 4), (3, 4, 2)))
+    scale, shift = (burn.tensor(random.standard_normal(4), requires_grad=True) for _ in range(2))
+    weight = burn.tensor(random.standard_normal((2, 4, 4)))
+
+    def loss(read):
+        made = burn._ops.conv_weight(x, y, (2,), (3,), (1,), (1,), 1) * 1
+        if read:
+            x.detach().sum().item()
+        mean = made.permute(2, 1, 0).mean(2)
+        rows = burn.stack([mean, mean.sin(), mean * 0.5, mean.cos()], 1)
+        return (F.group_norm(rows, 4, scale, shift, 0.1).tanh() * weight).sum()
+
+    want = burn.autograd.grad(loss(False), [x, y, scale, shift])
+    for have, expected in zip(burn.autograd.grad(loss(True), [x, y, scale, shift]), want):
+        np.testing.assert_allclose(have.numpy(), expected.numpy(), rtol=1e-10, atol=1e-12)

@@ -55,6 +55,19 @@ START_TEST(united_products)
 }
 END_TEST
 
+/* A number of channels, known when the plan is made, in groups whose number is not. */
+START_TEST(constant_products)
+{
+    bd_int channels = bd_int_const(ints, 12), quotient;
+    bd_int_unite(ints, channels, bd_int_mul(ints, b, c));
+    ck_assert(bd_product_divide(ints, times(channels, a), times(c, a), &quotient));
+    ck_assert(bd_product_equal(ints, quotient, b));
+    ck_assert(bd_product_divide(ints, times(channels, a), bd_int_const(ints, 4), &quotient));
+    ck_assert(bd_product_equal(ints, quotient, times(a, bd_int_const(ints, 3))));
+    ck_assert(!bd_product_divide(ints, times(channels, b), times(a, c), &quotient));
+}
+END_TEST
+
 /* Two pairs of sizes with one product, as when a reshape makes the one of the other. */
 START_TEST(equal_products)
 {
@@ -144,6 +157,7 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, products);
     tcase_add_test(all, united_products);
+    tcase_add_test(all, constant_products);
     tcase_add_test(all, equal_products);
     tcase_add_test(all, sums);
     tcase_add_test(all, cuts);

@@ -83,10 +83,22 @@ typedef struct bd_device_ops {
     void (*close)(bd_device *device);
     void (*describe)(bd_device *device, bd_device_facts *out);
     void (*counters)(bd_device *device, bd_device_counters *out); /* thread: any */
-    /* Memory of the device, host-visible on this table's devices; aligned to 64 bytes at least,
-     * large ones to 2 MiB. Not zeroed. NO_MEMORY if there is none. Thread: any. */
+    /* Memory of the device, aligned to 64 bytes at least, large ones to 2 MiB. Not zeroed.
+     * NO_MEMORY if there is none. Thread: any. */
     bd_error *(*alloc)(bd_device *device, size_t size_bytes, void **out) BD_MUST_USE;
     void (*free)(bd_device *device, void *memory, size_t size_bytes);
+    /* NULL where `alloc` gives memory that the host can touch. Else: memory of the host that the
+     * device copies fast. Thread: any. */
+    bd_error *(*host_alloc)(bd_device *device, size_t size_bytes, void **out) BD_MUST_USE;
+    void (*host_free)(bd_device *device, void *memory, size_t size_bytes);
+    /* Host to device, in order with submissions; `from` stays as it is until the next submission
+     * is done. Thread: device. */
+    bd_error *(*copy_in)(bd_device *device, void *to, const void *from,
+                         size_t size_bytes) BD_MUST_USE;
+    /* Device to host, of what no submission in flight writes; returns when it is there.
+     * Thread: device. */
+    bd_error *(*copy_out)(bd_device *device, void *to, const void *from,
+                          size_t size_bytes) BD_MUST_USE;
     /* Program to kernel. Pure but for the object cache; thread: any, several at once.
      * DEVICE if code generation fails; UNAVAILABLE under compile_never. Owns: the caller, by
      * kernel_free. */

@@ -193,7 +193,8 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
     run->arena = NULL;
     run->submission.done = run_done;
     run->submission.user = run;
-    if (run->submission.launch_count) {
+    /* Also without launches it ends what was copied to the device for it. */
+    if (run->submission.launch_count || core->ops->copy_in) {
         core->ops->submit(core->device, &run->submission);
     } else {
         run->done = true;

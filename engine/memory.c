@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
@@ -10,6 +11,8 @@
 
 struct bd_memory {
     pthread_mutex_t lock;
+    const bd_device_ops *ops;
+    bd_device *device;
     bd_spans *spans[2]; /* by bd_memory_user: what the host writes would else wait for ever new
                            submissions */
     bd_map accounts;    /* of open sessions */
@@ -26,8 +29,10 @@ bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_
 {
     bd_memory *memory = bd_alloc_zeroed(sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
+    memory->ops = ops;
+    memory->device = device;
     for (int i = 0; i < 2; i++)
-        memory->spans[i] = bd_spans_create(ops, device);
+        memory->spans[i] = bd_spans_create(ops, device, i == BD_MEMORY_HOST);
     memory->bytes_max = bytes_max ? bytes_max : UINT64_MAX;
     memory->session_bytes_max = session_bytes_max ? session_bytes_max : UINT64_MAX;
     return memory;
@@ -239,6 +244,58 @@ void bd_buffer_renew(bd_buffer *buffer)
     pthread_mutex_unlock(&memory->lock);
     bd_error_free(buffer->error);
     buffer->error = NULL;
+}
+
+static bd_error *move_locked(bd_memory *memory, bd_buffer *buffer)
+{
+    bd_span *span = NULL;
+    BD_TRY(take_span(memory, buffer->size_bytes, BD_MEMORY_SUBMISSIONS, &span));
+    uint64_t submitted = atomic_load(&memory->submitted);
+    bd_error *error = memory->ops->copy_in(memory->device, bd_span_bytes(span), buffer->bytes,
+                                           buffer->size_bytes);
+    if (error) {
+        bd_spans_give(memory->spans[BD_MEMORY_SUBMISSIONS], span, submitted);
+        return error;
+    }
+    bd_spans_give(memory->spans[BD_MEMORY_HOST], buffer->span, submitted + 1);
+    buffer->span = span;
+    buffer->bytes = bd_span_bytes(span);
+    buffer->user = BD_MEMORY_SUBMISSIONS;
+    return NULL;
+}
+
+bd_error *bd_buffer_to_device(bd_buffer *buffer)
+{
+    bd_memory *memory = buffer->memory;
+    if (!memory->ops->copy_in || buffer->user == BD_MEMORY_SUBMISSIONS || buffer->size_bytes == 0)
+        return NULL;
+    pthread_mutex_lock(&memory->lock);
+    bd_error *error = move_locked(memory, buffer);
+    pthread_mutex_unlock(&memory->lock);
+    return error;
+}
+
+bd_error *bd_buffer_for_host(bd_buffer *buffer, bd_buffer **out)
+{
+    bd_memory *memory = buffer->memory;
+    if (!memory->ops->copy_out) {
+        *out = bd_buffer_retain(buffer);
+        return NULL;
+    }
+    bd_buffer *copy = NULL;
+    BD_TRY(bd_memory_alloc(memory, buffer->account, buffer->size_bytes, BD_MEMORY_HOST, &copy));
+    bd_error *error = NULL;
+    if (buffer->user == BD_MEMORY_HOST)
+        memcpy(copy->bytes, buffer->bytes, buffer->size_bytes);
+    else if (buffer->size_bytes)
+        error = memory->ops->copy_out(memory->device, copy->bytes, buffer->bytes,
+                                      buffer->size_bytes);
+    if (error) {
+        bd_buffer_release(copy);
+        return error;
+    }
+    *out = copy;
+    return NULL;
 }
 
 void bd_memory_set_submitted(bd_memory *memory, uint64_t submission)

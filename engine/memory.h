@@ -68,6 +68,13 @@ bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_b
 void bd_buffer_renew(bd_buffer *buffer);
 bool bd_buffer_is_shared(const bd_buffer *buffer); /* more than one holds it */
 
+/* Brings what the host wrote to where submissions reach it; nothing to do on a device whose memory
+ * the host touches, or for what is there already. Thread: device. */
+bd_error *bd_buffer_to_device(bd_buffer *buffer) BD_MUST_USE;
+/* The contents where the host may read them, once the buffer is ready: the buffer itself, or a
+ * copy. One reference for the caller. Thread: device. */
+bd_error *bd_buffer_for_host(bd_buffer *buffer, bd_buffer **out) BD_MUST_USE;
+
 /* Progress of the device: `submitted` grows before a submission is handed over, `completed` after
  * it is done. */
 void bd_memory_set_submitted(bd_memory *memory, uint64_t submission);

@@ -144,13 +144,14 @@ static bd_error *size_run(bd_run *run, const bd_binding *binding)
 
 /* ---- memory ---- */
 
-static void find_externals(bd_run *run, const bd_binding *binding)
+static bd_error *find_externals(bd_run *run, const bd_binding *binding)
 {
     uint32_t count = 0;
     const bd_graph_external *externals = bd_graph_externals(run->known->plan->graph, &count);
     for (uint32_t i = 0; i < count; i++) {
         const bd_history_saved *saved = saved_at(binding->trace, &externals[i]);
         run->externals[i] = saved ? saved->buffer : binding->buffers[externals[i].slot];
+        BD_TRY(bd_buffer_to_device(run->externals[i]));
         run->external_serials[i] = run->externals[i]->serial;
         uint32_t slot = externals[i].slot;
         if (saved && saved->buffer->error && !run->slot_errors[slot]) {
@@ -158,6 +159,7 @@ static void find_externals(bd_run *run, const bd_binding *binding)
             run->slot_spoiled = true;
         }
     }
+    return NULL;
 }
 
 /* Before any memory changes its contents. */
@@ -472,7 +474,7 @@ static bd_error *bind(bd_run *run, const bd_binding *binding)
         memcpy(run->ints, run->new_ints, int_bytes);
         BD_TRY(size_run(run, binding));
     }
-    find_externals(run, binding);
+    BD_TRY(find_externals(run, binding));
     share_outputs(run);
     bd_error *error = allocate_groups(run, binding);
     if (error) {

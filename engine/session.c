@@ -84,7 +84,8 @@ static void answer_waiter(bd_session *session, bd_waiter *waiter)
             reply->error = bd_error_retain(waiter->buffer->error);
             bd_buffer_release(waiter->buffer);
         } else {
-            reply->buffer = waiter->buffer;
+            reply->error = bd_buffer_for_host(waiter->buffer, &reply->buffer);
+            bd_buffer_release(waiter->buffer);
             bd_type_copy(&reply->type, &waiter->type);
         }
     } else {

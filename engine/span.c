@@ -26,7 +26,8 @@ struct bd_slab {
 };
 
 struct bd_spans {
-    const bd_device_ops *ops;
+    bd_error *(*alloc)(bd_device *device, size_t size_bytes, void **out);
+    void (*free_slab)(bd_device *device, void *memory, size_t size_bytes);
     bd_device *device;
     bd_slab *slabs;
     size_t slab_bytes;
@@ -36,17 +37,19 @@ struct bd_spans {
     bd_span *unused; /* descriptors, linked by next_free */
 };
 
-bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device)
+bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device, bool for_host)
 {
     bd_spans *spans = bd_alloc_zeroed(sizeof *spans);
-    spans->ops = ops;
+    bool two_kinds = for_host && ops->host_alloc;
+    spans->alloc = two_kinds ? ops->host_alloc : ops->alloc;
+    spans->free_slab = two_kinds ? ops->host_free : ops->free;
     spans->device = device;
     return spans;
 }
 
 static void drop_slab(bd_spans *spans, bd_slab *slab)
 {
-    spans->ops->free(spans->device, slab->memory, slab->size_bytes);
+    spans->free_slab(spans->device, slab->memory, slab->size_bytes);
     spans->slab_bytes -= slab->size_bytes;
     if (slab->previous)
         slab->previous->next = slab->next;
@@ -186,9 +189,9 @@ static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
         slab_bytes = size_bytes;
     slab_bytes = (slab_bytes + SLAB_GRAIN - 1) / SLAB_GRAIN * SLAB_GRAIN;
     void *memory = NULL;
-    BD_TRY(spans->ops->alloc(spans->device, slab_bytes, &memory));
+    BD_TRY(spans->alloc(spans->device, slab_bytes, &memory));
     if (!bd_alloc_is_left(HEADROOM_BYTES)) {
-        spans->ops->free(spans->device, memory, slab_bytes);
+        spans->free_slab(spans->device, memory, slab_bytes);
         BD_FAIL(NO_MEMORY, "the process has no memory left for %zu bytes", slab_bytes);
     }
     bd_slab *slab = bd_alloc(sizeof *slab);

@@ -30,7 +30,8 @@ typedef struct bd_spans bd_spans;
 
 enum { BD_SPAN_ALIGNMENT = 64 };
 
-bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device);
+/* for_host: of memory that the host touches, where the device has two kinds. */
+bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device, bool for_host);
 void bd_spans_destroy(bd_spans *spans); /* frees all slabs, whoever still uses them */
 /* A span whose last use is at most `completed` (UINT64_MAX: any), at least size_bytes long.
  * NO_MEMORY if the device has none. */

@@ -10,13 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "backends/shared/checks.h"
 #include "backends/cpu/attention.h"
-#include "backends/cpu/cache.h"
-#include "backends/cpu/checks.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/loop.h"
 #include "backends/cpu/pool.h"
+#include "backends/shared/object_cache.h"
 #include "proto/base/alloc.h"
 
 enum { COMPILERS_MAX = 16, HUGE_BYTES = 2 << 20 };
@@ -25,7 +25,7 @@ struct bd_device {
     bd_target target;
     bd_pool *pool;
     bd_code_arena *code;
-    bd_cache *cache; /* NULL: none */
+    bd_object_cache *cache; /* NULL: none */
     bool compile_never;
     /* Compilers that no thread uses at the moment. */
     pthread_mutex_t lock;
@@ -59,6 +59,13 @@ static void cpu_close(bd_device *device)
     bd_free(device);
 }
 
+static bd_object_cache *open_cache(const bd_target *target, const bd_device_options *options)
+{
+    char build[sizeof target->features + 256];
+    bd_jit_build_text(target, build, sizeof build);
+    return bd_object_cache_open(options->cache_path, options->cache_bytes_max, build);
+}
+
 static bd_error *cpu_open(const bd_device_options *options, bd_device **out)
 {
     bd_device *device = bd_alloc_zeroed(sizeof *device);
@@ -76,8 +83,7 @@ static bd_error *cpu_open(const bd_device_options *options, bd_device **out)
         return err;
     }
     if (options->cache_path)
-        device->cache =
-            bd_object_cache_open(options->cache_path, options->cache_bytes_max, &device->target);
+        device->cache = open_cache(&device->target, options);
     *out = device;
     return NULL;
 }

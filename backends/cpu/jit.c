@@ -2,6 +2,7 @@
 #include "backends/cpu/jit.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <llvm-c/Analysis.h>
@@ -9,6 +10,7 @@
 #include <llvm-c/Target.h>
 
 #include "backends/cpu/constants.h"
+#include "backends/cpu/emitter_version.h"
 #include "proto/base/alloc.h"
 
 struct bd_compiler {
@@ -52,6 +54,14 @@ static void initialise_llvm(void)
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+}
+
+void bd_jit_build_text(const bd_target *target, char *out, size_t out_bytes)
+{
+    unsigned major = 0, minor = 0, patch = 0;
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(out, out_bytes, "%s llvm %u.%u.%u %s %s %s", BD_EMITTER_VERSION, major, minor, patch,
+             target->name, target->cpu, target->features);
 }
 
 static void need_llvm(void)

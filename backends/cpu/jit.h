@@ -27,6 +27,9 @@ typedef struct bd_target {
  */
 bd_error *bd_target_init(bd_target *target, const char *name) BD_MUST_USE;
 
+/* What compiled objects depend on besides their programs: emitter, LLVM, processor. */
+void bd_jit_build_text(const bd_target *target, char *out, size_t out_bytes);
+
 typedef struct bd_compiler bd_compiler;
 bd_error *bd_compiler_create(const bd_target *target, bd_compiler **out) BD_MUST_USE;
 void bd_compiler_destroy(bd_compiler *compiler);

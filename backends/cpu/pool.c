@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backends/cpu/checks.h"
+#include "backends/shared/checks.h"
 #include "backends/cpu/math_calls.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"

@@ -91,8 +91,8 @@ class device:
             if not number.isdigit():
                 raise RuntimeError(f"invalid device string: {type!r}")
             index = int(number)
-        if name not in ("cpu", "ref"):
-            raise RuntimeError(f"unknown device {type!r}; this daemon's devices are cpu and ref")
+        if name not in ("cpu", "cuda", "ref"):
+            raise RuntimeError(f"unknown device {type!r}; the devices are cpu, cuda and ref")
         self.type, self.index = name, index
 
     def __repr__(self) -> str:

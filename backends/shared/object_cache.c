@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cpu/cache.h"
+#include "backends/shared/object_cache.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <llvm-c/Core.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backends/cpu/emitter_version.h"
 #include "proto/base/alloc.h"
 #include "proto/base/hash.h"
 #include "proto/base/log.h"
@@ -32,10 +30,10 @@ struct file_header {
     uint64_t digest[2]; /* of all that follows */
 };
 
-struct bd_cache {
+struct bd_object_cache {
     int folder;
     uint64_t bytes_max, bytes_used;
-    char *build; /* emitter, LLVM and processor */
+    char *build;
     size_t build_bytes;
     pthread_mutex_t lock;
     bool warned;
@@ -47,27 +45,15 @@ static void digest_of(const void *bytes, size_t size, uint64_t out[2])
     out[1] = bd_hash_bytes(bytes, size, ~out[0]) ^ bd_crc32c(0, bytes, size);
 }
 
-static void warn_once(bd_cache *cache, const char *what, int reason)
+static void warn_once(bd_object_cache *cache, const char *what, int reason)
 {
     pthread_mutex_lock(&cache->lock);
     bool first = !cache->warned;
     cache->warned = true;
     pthread_mutex_unlock(&cache->lock);
     if (first)
-        bd_log(BD_LOG_WARN, "cpu", "object cache: %s: %s; compiled code stays in memory only", what,
-               strerror(reason));
-}
-
-static char *build_key(const bd_target *target, size_t *out_bytes)
-{
-    unsigned major = 0, minor = 0, patch = 0;
-    LLVMGetVersion(&major, &minor, &patch);
-    size_t room = sizeof target->features + 256;
-    char *text = bd_alloc(room);
-    int length = snprintf(text, room, "%s llvm %u.%u.%u %s %s %s", BD_EMITTER_VERSION, major, minor,
-                          patch, target->name, target->cpu, target->features);
-    *out_bytes = (size_t)length;
-    return text;
+        bd_log(BD_LOG_WARN, "backend",
+               "object cache: %s: %s; compiled code stays in memory only", what, strerror(reason));
 }
 
 static bool ends_with_suffix(const char *name)
@@ -84,7 +70,7 @@ struct entry {
 
 typedef BD_VEC(struct entry) entry_vec;
 
-static DIR *open_listing(const bd_cache *cache)
+static DIR *open_listing(const bd_object_cache *cache)
 {
     int copy = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = copy < 0 ? NULL : fdopendir(copy);
@@ -94,7 +80,7 @@ static DIR *open_listing(const bd_cache *cache)
 }
 
 /* Adds up all objects; leftovers of writers that died are removed. */
-static uint64_t list_entries(const bd_cache *cache, entry_vec *out)
+static uint64_t list_entries(const bd_object_cache *cache, entry_vec *out)
 {
     uint64_t total = 0;
     DIR *listing = open_listing(cache);
@@ -152,26 +138,27 @@ static int open_folder(const char *path, const char **out_problem)
     return -1;
 }
 
-bd_cache *bd_object_cache_open(const char *path, uint64_t bytes_max, const bd_target *target)
+bd_object_cache *bd_object_cache_open(const char *path, uint64_t bytes_max, const char *build)
 {
     const char *problem;
     int folder = open_folder(path, &problem);
     if (folder < 0) {
-        bd_log(BD_LOG_WARN, "cpu",
+        bd_log(BD_LOG_WARN, "backend",
                "object cache %.200s: %s: %s; compiled code stays in memory only", path, problem,
                strerror(errno));
         return NULL;
     }
-    bd_cache *cache = bd_alloc_zeroed(sizeof *cache);
+    bd_object_cache *cache = bd_alloc_zeroed(sizeof *cache);
     cache->folder = folder;
     cache->bytes_max = bytes_max ? bytes_max : BYTES_MAX_DEFAULT;
-    cache->build = build_key(target, &cache->build_bytes);
+    cache->build = bd_strdup(build);
+    cache->build_bytes = strlen(build);
     pthread_mutex_init(&cache->lock, NULL);
     cache->bytes_used = list_entries(cache, NULL);
     return cache;
 }
 
-void bd_object_cache_close(bd_cache *cache)
+void bd_object_cache_close(bd_object_cache *cache)
 {
     if (!cache)
         return;
@@ -181,7 +168,7 @@ void bd_object_cache_close(bd_cache *cache)
     bd_free(cache);
 }
 
-static void name_of(const bd_cache *cache, const uint8_t *key, size_t key_bytes,
+static void name_of(const bd_object_cache *cache, const uint8_t *key, size_t key_bytes,
                     char out[NAME_BYTES])
 {
     uint64_t build = bd_hash_bytes(cache->build, cache->build_bytes, 1);
@@ -213,7 +200,7 @@ static uint8_t *read_file(int file, size_t *out_size)
 }
 
 /* The object within a file, copied out; NULL unless everything fits. */
-static uint8_t *checked_object(const bd_cache *cache, const uint8_t *bytes, size_t size,
+static uint8_t *checked_object(const bd_object_cache *cache, const uint8_t *bytes, size_t size,
                                const uint8_t *key, size_t key_bytes, size_t *out_size)
 {
     struct file_header header;
@@ -239,7 +226,7 @@ static uint8_t *checked_object(const bd_cache *cache, const uint8_t *bytes, size
     return object;
 }
 
-uint8_t *bd_object_cache_get(bd_cache *cache, const uint8_t *key, size_t key_bytes,
+uint8_t *bd_object_cache_get(bd_object_cache *cache, const uint8_t *key, size_t key_bytes,
                              size_t *out_size)
 {
     char name[NAME_BYTES];
@@ -269,7 +256,7 @@ static int by_age(const void *a, const void *b)
 }
 
 /* Called with the lock held: down to three quarters of the limit. */
-static void evict(bd_cache *cache)
+static void evict(bd_object_cache *cache)
 {
     entry_vec entries = {0};
     uint64_t total = list_entries(cache, &entries), goal = cache->bytes_max / 4 * 3;
@@ -297,7 +284,7 @@ static bool write_all(int file, const void *bytes, size_t size)
     return true;
 }
 
-static bool write_file(bd_cache *cache, const char *name, const void *bytes, size_t size)
+static bool write_file(bd_object_cache *cache, const char *name, const void *bytes, size_t size)
 {
     char temporary[64];
     struct timespec now;
@@ -322,7 +309,7 @@ static bool write_file(bd_cache *cache, const char *name, const void *bytes, siz
     return false;
 }
 
-void bd_object_cache_put(bd_cache *cache, const uint8_t *key, size_t key_bytes,
+void bd_object_cache_put(bd_object_cache *cache, const uint8_t *key, size_t key_bytes,
                          const uint8_t *object, size_t size)
 {
     struct file_header header = {.magic = {'b', 'u', 'r', 'n', 'o', 'b', 'j', '1'},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cpu/checks.h"
+#include "backends/shared/checks.h"
 
 #include "proto/base/alloc.h"
 

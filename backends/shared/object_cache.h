@@ -8,16 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/cpu/jit.h"
-
-typedef struct bd_cache bd_cache;
+typedef struct bd_object_cache bd_object_cache;
 
 /* NULL, with one line in the log, if the folder cannot be used. bytes_max 0: a default of 256 MiB.
- */
-bd_cache *bd_object_cache_open(const char *path, uint64_t bytes_max, const bd_target *target);
-void bd_object_cache_close(bd_cache *cache);
+ * build: all that objects depend on besides their keys (compiler, processor, generator). */
+bd_object_cache *bd_object_cache_open(const char *path, uint64_t bytes_max, const char *build);
+void bd_object_cache_close(bd_object_cache *cache);
 /* The object kept for this key; NULL if there is none. Freed by the caller with bd_free. */
-uint8_t *bd_object_cache_get(bd_cache *cache, const uint8_t *key, size_t key_bytes,
+uint8_t *bd_object_cache_get(bd_object_cache *cache, const uint8_t *key, size_t key_bytes,
                              size_t *out_size);
-void bd_object_cache_put(bd_cache *cache, const uint8_t *key, size_t key_bytes,
+void bd_object_cache_put(bd_object_cache *cache, const uint8_t *key, size_t key_bytes,
                          const uint8_t *object, size_t size);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The frame of every entry: parameters, arguments as variables, positions on axes. */
+#include "backends/cfamily/parts.h"
+#include "proto/base/alloc.h"
+
+const char bd_cfamily_parameters[] =
+    "const i64 *arguments, fault *problem, char *scratch, i64 lanes, u32 launch, u32 block";
+
+static void print_arguments(bd_printer *p)
+{
+    const bd_kir *program = p->program;
+    int at = 0;
+    for (int i = 0; i < program->int_count; i++)
+        bd_text_add(&p->text, "const i64 n%d = arguments[%d];\n", i, at++);
+    for (int i = 0; i < program->buffer_count; i++) {
+        const char *type = bd_print_memory_type(program->buffers[i].dtype);
+        bd_text_add(&p->text, "%s *const b%d = (%s *)arguments[%d];\n", type, i, type, at++);
+    }
+    for (int i = 0; i < program->scalar_count; i++, at++) {
+        if (program->scalar_dtypes[i] == BURN_F64)
+            bd_text_add(&p->text, "const double s%d = __longlong_as_double(arguments[%d]);\n", i,
+                        at);
+        else
+            bd_text_add(&p->text, "const i64 s%d = arguments[%d];\n", i, at);
+    }
+}
+
+void bd_print_entry(bd_printer *p, const char *name)
+{
+    bd_text_add(&p->text, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s)\n{\n",
+                BD_CFAMILY_THREADS, name, bd_cfamily_parameters);
+    print_arguments(p);
+    for (int i = 0; i < p->program->phase_count; i++)
+        if (p->program->phases[i].kind == BD_KIR_UNIFORM)
+            bd_print_phase(p, &p->program->phases[i]);
+}
+
+void bd_print_exit(bd_printer *p)
+{
+    bd_text_add(&p->text, "}\n");
+}
+
+void bd_print_extent(bd_printer *p, const char *name, bd_kir_role role)
+{
+    bd_text_add(&p->text, "const i64 %s = 1", name);
+    for (int axis = 0; axis < p->program->axis_count; axis++)
+        if (p->program->axes[axis].role == role)
+            bd_text_add(&p->text, " * %s", bd_print_int(p->program->axes[axis].extent));
+    bd_text_add(&p->text, ";\n");
+}
+
+void bd_print_positions(bd_printer *p, bd_kir_role role, const char *from)
+{
+    const bd_kir *program = p->program;
+    int outermost = -1;
+    for (int axis = program->axis_count - 1; axis >= 0; axis--)
+        if (program->axes[axis].role == role)
+            outermost = axis;
+    for (int axis = program->axis_count - 1; axis >= 0; axis--) {
+        if (program->axes[axis].role != role)
+            continue;
+        const char *extent = bd_print_int(program->axes[axis].extent);
+        if (axis == outermost)
+            bd_text_add(&p->text, "const i64 p%d = %s;\n", axis, from);
+        else
+            bd_text_add(&p->text, "const i64 p%d = %s %% %s;\n%s /= %s;\n", axis, from, extent,
+                        from, extent);
+    }
+}
+
+char *bd_cfamily_print(const bd_kir *program)
+{
+    bd_printer printer = {.program = program};
+    bd_text_add(&printer.text, "%s", bd_cfamily_prelude);
+    if (program->family == BD_KIR_CONTRACTION)
+        bd_print_contraction(&printer);
+    else if (program->family == BD_KIR_ATTENTION)
+        bd_print_attention(&printer);
+    else
+        bd_print_loop(&printer);
+    return printer.text.bytes;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/compile.h"
+
+#include <stdio.h>
+
+#include "backends/cfamily/print.h"
+#include "backends/cuda/symbols.h"
+#include "proto/base/alloc.h"
+
+/* The first lines of what the compiler said. */
+static bd_error *refusal(const bd_cuda_symbols *cuda, void *program, int code)
+{
+    size_t size = 0;
+    if (cuda->nvrtcGetProgramLogSize(program, &size) != 0 || size == 0)
+        BD_FAIL(DEVICE, "NVRTC error %d", code);
+    char *log = bd_alloc_zeroed(size + 1);
+    (void)cuda->nvrtcGetProgramLog(program, log);
+    bd_error *err = BD_ERROR(DEVICE, "NVRTC refuses a kernel: %.300s", log);
+    bd_free(log);
+    return err;
+}
+
+static bd_error *take_cubin(const bd_cuda_symbols *cuda, void *program, char **out_bytes,
+                            size_t *out_size)
+{
+    size_t size = 0;
+    int code = cuda->nvrtcGetCUBINSize(program, &size);
+    if (code != 0 || size == 0)
+        BD_FAIL(DEVICE, "NVRTC gave no code (error %d)", code);
+    char *bytes = bd_alloc(size);
+    code = cuda->nvrtcGetCUBIN(program, bytes);
+    if (code != 0) {
+        bd_free(bytes);
+        BD_FAIL(DEVICE, "NVRTC gave no code (error %d)", code);
+    }
+    *out_bytes = bytes;
+    *out_size = size;
+    return NULL;
+}
+
+bd_error *bd_cuda_compile(const bd_kir *program, int architecture, char **out_bytes,
+                          size_t *out_size)
+{
+    const bd_cuda_symbols *cuda = NULL;
+    BD_TRY(bd_cuda_open_compiler(&cuda));
+    char option[40];
+    snprintf(option, sizeof option, "--gpu-architecture=sm_%d", architecture);
+    /* A product and a sum stay two roundings, as on every backend. */
+    const char *options[] = {option, "--fmad=false", "--std=c++17", "-default-device"};
+    char *source = bd_cfamily_print(program);
+    void *made = NULL;
+    int code = cuda->nvrtcCreateProgram(&made, source, "kernel.cu", 0, NULL, NULL);
+    bd_free(source);
+    if (code != 0)
+        BD_FAIL(DEVICE, "NVRTC does not start (error %d)", code);
+    code = cuda->nvrtcCompileProgram(made, (int)(sizeof options / sizeof *options), options);
+    bd_error *err = code ? refusal(cuda, made, code) : take_cubin(cuda, made, out_bytes, out_size);
+    (void)cuda->nvrtcDestroyProgram(&made);
+    return err;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The driver of NVIDIA GPUs: devices, memory, kernels. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cfamily/print.h"
+#include "backends/cuda/compile.h"
+#include "backends/cuda/device.h"
+#include "backends/cuda/kernel.h"
+#include "proto/base/alloc.h"
+
+/* CUdevice_attribute, CUstream_flags and CUevent_flags of the driver API. */
+enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76, NON_BLOCKING = 1, NO_TIMING = 2 };
+
+static bool cuda_probe(char *reason, size_t reason_bytes)
+{
+    const bd_cuda_symbols *cuda = NULL;
+    int count = 0;
+    bd_error *err = bd_cuda_open_driver(&cuda);
+    if (!err)
+        err = bd_cuda_check(cuda->cuDeviceGetCount(&count), "count the GPUs");
+    if (!err && count == 0)
+        err = BD_ERROR(UNAVAILABLE, "the CUDA driver sees no GPU");
+    if (reason && reason_bytes)
+        snprintf(reason, reason_bytes, "%s", bd_error_text(err));
+    bool there = err == NULL;
+    bd_error_free(err);
+    return there;
+}
+
+/* Every thread that calls the driver needs the context. */
+static void enter(const bd_device *device)
+{
+    (void)device->cuda->cuCtxSetCurrent(device->context);
+}
+
+static void cuda_close(bd_device *device)
+{
+    if (!device)
+        return;
+    const bd_cuda_symbols *cuda = device->cuda;
+    if (device->context) {
+        enter(device);
+        if (device->stream) {
+            (void)cuda->cuStreamSynchronize(device->stream);
+            (void)cuda->cuStreamDestroy(device->stream);
+        }
+        if (device->out_stream)
+            (void)cuda->cuStreamDestroy(device->out_stream);
+        if (device->uploaded)
+            (void)cuda->cuEventDestroy(device->uploaded);
+        if (device->ring_device)
+            (void)cuda->cuMemFree(device->ring_device);
+        if (device->ring)
+            (void)cuda->cuMemFreeHost(device->ring);
+        (void)cuda->cuDevicePrimaryCtxRelease(device->number);
+    }
+    bd_object_cache_close(device->cache);
+    bd_free(device);
+}
+
+static bd_error *read_facts(bd_device *device)
+{
+    const bd_cuda_symbols *cuda = device->cuda;
+    int major = 0, minor = 0;
+    size_t bytes = 0;
+    BD_TRY(bd_cuda_check(cuda->cuDeviceGet(&device->number, 0), "find a GPU"));
+    BD_TRY(bd_cuda_check(cuda->cuDeviceGetName(device->name, sizeof device->name, device->number),
+                         "name the GPU"));
+    BD_TRY(bd_cuda_check(cuda->cuDeviceTotalMem(&bytes, device->number), "size the GPU"));
+    BD_TRY(bd_cuda_check(cuda->cuDeviceGetAttribute(&major, MAJOR, device->number),
+                         "ask the GPU for its architecture"));
+    BD_TRY(bd_cuda_check(cuda->cuDeviceGetAttribute(&minor, MINOR, device->number),
+                         "ask the GPU for its architecture"));
+    BD_TRY(bd_cuda_check(
+        cuda->cuDeviceGetAttribute(&device->processors, PROCESSORS, device->number),
+        "count the GPU's processors"));
+    device->architecture = major * 10 + minor;
+    device->memory_bytes = bytes;
+    return NULL;
+}
+
+static bd_error *start(bd_device *device)
+{
+    const bd_cuda_symbols *cuda = device->cuda;
+    BD_TRY(read_facts(device));
+    BD_TRY(bd_cuda_check(cuda->cuDevicePrimaryCtxRetain(&device->context, device->number),
+                         "open the GPU"));
+    enter(device);
+    BD_TRY(bd_cuda_check(cuda->cuStreamCreate(&device->stream, NON_BLOCKING), "make a stream"));
+    BD_TRY(bd_cuda_check(cuda->cuStreamCreate(&device->out_stream, NON_BLOCKING),
+                         "make a stream"));
+    BD_TRY(bd_cuda_check(cuda->cuEventCreate(&device->uploaded, NO_TIMING), "make an event"));
+    BD_TRY(bd_cuda_check(cuda->cuMemAlloc(&device->ring_device, BD_CUDA_RING_BYTES),
+                         "allocate room for arguments"));
+    void *ring = NULL;
+    BD_TRY(bd_cuda_check(cuda->cuMemHostAlloc(&ring, BD_CUDA_RING_BYTES, 0),
+                         "allocate room for arguments"));
+    device->ring = ring;
+    return NULL;
+}
+
+static void open_cache(bd_device *device, const bd_device_options *options)
+{
+    const bd_cuda_symbols *compiler = NULL;
+    int major = 0, minor = 0;
+    bd_error *err = bd_cuda_open_compiler(&compiler);
+    if (!err)
+        (void)compiler->nvrtcVersion(&major, &minor);
+    bd_error_free(err); /* cached kernels need no compiler */
+    char build[128];
+    snprintf(build, sizeof build, "burn cuda 1 %s nvrtc %d sm_%d", BD_CUDA_SOURCES, major,
+             device->architecture);
+    device->cache = bd_object_cache_open(options->cache_path, options->cache_bytes_max, build);
+}
+
+static bd_error *cuda_open(const bd_device_options *options, bd_device **out)
+{
+    const bd_cuda_symbols *cuda = NULL;
+    BD_TRY(bd_cuda_open_driver(&cuda));
+    bd_device *device = bd_alloc_zeroed(sizeof *device);
+    device->cuda = cuda;
+    device->compile_never = options->compile_never;
+    bd_error *err = start(device);
+    if (err) {
+        cuda_close(device);
+        return err;
+    }
+    if (options->cache_path)
+        open_cache(device, options);
+    *out = device;
+    return NULL;
+}
+
+static void cuda_describe(bd_device *device, bd_device_facts *out)
+{
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%s", device->name);
+    snprintf(out->detail, sizeof out->detail, "sm_%d, %d processors", device->architecture,
+             device->processors);
+    out->memory_bytes = device->memory_bytes;
+    out->threads = device->processors;
+}
+
+static void cuda_counters(bd_device *device, bd_device_counters *out)
+{
+    *out = (bd_device_counters){.compiles = atomic_load(&device->compiles),
+                                .cache_hits = atomic_load(&device->cache_hits),
+                                .code_bytes = atomic_load(&device->code_bytes)};
+}
+
+/* ---- memory ---- */
+
+static bd_error *cuda_alloc(bd_device *device, size_t size_bytes, void **out)
+{
+    uint64_t memory = 0;
+    enter(device);
+    BD_TRY(bd_cuda_check(device->cuda->cuMemAlloc(&memory, size_bytes ? size_bytes : 1),
+                         "allocate memory of the GPU"));
+    *out = (void *)(uintptr_t)memory;
+    return NULL;
+}
+
+static void cuda_free(bd_device *device, void *memory, size_t size_bytes)
+{
+    (void)size_bytes;
+    enter(device);
+    if (memory)
+        (void)device->cuda->cuMemFree((uint64_t)(uintptr_t)memory);
+}
+
+static bd_error *cuda_host_alloc(bd_device *device, size_t size_bytes, void **out)
+{
+    enter(device);
+    return bd_cuda_check(device->cuda->cuMemHostAlloc(out, size_bytes ? size_bytes : 1, 0),
+                         "allocate pinned memory");
+}
+
+static void cuda_host_free(bd_device *device, void *memory, size_t size_bytes)
+{
+    (void)size_bytes;
+    enter(device);
+    if (memory)
+        (void)device->cuda->cuMemFreeHost(memory);
+}
+
+static bd_error *cuda_copy_in(bd_device *device, void *to, const void *from, size_t size_bytes)
+{
+    enter(device);
+    BD_TRY(bd_cuda_check(device->cuda->cuMemcpyHtoDAsync((uint64_t)(uintptr_t)to, from, size_bytes,
+                                                         device->stream),
+                         "copy to the GPU"));
+    return bd_cuda_check(device->cuda->cuEventRecord(device->uploaded, device->stream),
+                         "copy to the GPU");
+}
+
+static bd_error *cuda_copy_out(bd_device *device, void *to, const void *from, size_t size_bytes)
+{
+    enter(device);
+    BD_TRY(bd_cuda_check(
+        device->cuda->cuStreamWaitEvent(device->out_stream, device->uploaded, 0),
+        "copy from the GPU"));
+    BD_TRY(bd_cuda_check(device->cuda->cuMemcpyDtoHAsync(to, (uint64_t)(uintptr_t)from, size_bytes,
+                                                         device->out_stream),
+                         "copy from the GPU"));
+    return bd_cuda_check(device->cuda->cuStreamSynchronize(device->out_stream),
+                         "copy from the GPU");
+}
+
+/* ---- kernels ---- */
+
+static void cuda_kernel_free(bd_device *device, bd_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    enter(device);
+    if (kernel->module)
+        (void)device->cuda->cuModuleUnload(kernel->module);
+    bd_checks_destroy(kernel->checks);
+    bd_arena_deinit(&kernel->arena);
+    bd_free(kernel);
+}
+
+static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
+{
+    const bd_cuda_symbols *cuda = device->cuda;
+    const struct {
+        const char *name;
+        void **place;
+    } entries[] = {{"rows", &kernel->rows},
+                   {"blocks", &kernel->blocks},
+                   {"product", &kernel->product},
+                   {"attend", &kernel->attend}};
+    bd_kir_family family = kernel->program->family;
+    const bool there[] = {family == BD_KIR_LOOP, family == BD_KIR_LOOP && kernel->shares_rows,
+                          family == BD_KIR_CONTRACTION, family == BD_KIR_ATTENTION};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (there[i])
+            BD_TRY(bd_cuda_check(
+                cuda->cuModuleGetFunction(entries[i].place, kernel->module, entries[i].name),
+                "find a kernel's function"));
+    return NULL;
+}
+
+static bd_error *load_kernel(bd_device *device, const bd_kir *program, const void *image,
+                             bd_kernel **out)
+{
+    bd_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
+    bd_arena_init(&kernel->arena);
+    kernel->program = bd_kir_clone(program, &kernel->arena);
+    kernel->checks = bd_checks_create(program);
+    kernel->shares_rows = bd_cfamily_shares_rows(program);
+    kernel->words = program->int_count + program->buffer_count + program->scalar_count;
+    enter(device);
+    bd_error *err = bd_cuda_check(device->cuda->cuModuleLoadData(&kernel->module, image),
+                                  "load a kernel");
+    if (!err)
+        err = find_functions(device, kernel);
+    if (err) {
+        cuda_kernel_free(device, kernel);
+        return err;
+    }
+    *out = kernel;
+    return NULL;
+}
+
+static bd_error *compile_fresh(bd_device *device, const bd_kir *program, const uint8_t *key,
+                               size_t key_bytes, bd_kernel **out)
+{
+    if (device->compile_never)
+        BD_FAIL(UNAVAILABLE, "compiling is off (compile=never) and this kernel is not cached");
+    char *cubin = NULL;
+    size_t size = 0;
+    BD_TRY(bd_cuda_compile(program, device->architecture, &cubin, &size));
+    bd_error *err = load_kernel(device, program, cubin, out);
+    if (!err) {
+        atomic_fetch_add(&device->compiles, 1);
+        atomic_fetch_add(&device->code_bytes, size);
+        if (device->cache)
+            bd_object_cache_put(device->cache, key, key_bytes, (uint8_t *)cubin, size);
+    }
+    bd_free(cubin);
+    return err;
+}
+
+/* The kernel from the cache if it is there and loads; else *out stays NULL. */
+static void from_cache(bd_device *device, const bd_kir *program, const uint8_t *key,
+                       size_t key_bytes, bd_kernel **out)
+{
+    size_t size = 0;
+    uint8_t *image = bd_object_cache_get(device->cache, key, key_bytes, &size);
+    if (!image)
+        return;
+    bd_error *err = load_kernel(device, program, image, out);
+    bd_free(image);
+    if (!err) {
+        atomic_fetch_add(&device->cache_hits, 1);
+        atomic_fetch_add(&device->code_bytes, size);
+    }
+    bd_error_free(err);
+}
+
+static bd_error *cuda_compile(bd_device *device, const bd_kir *program, bd_kernel **out)
+{
+    size_t key_bytes = 0;
+    uint8_t *key = bd_kir_serialize(program, &key_bytes);
+    bd_kernel *kernel = NULL;
+    bd_error *err = NULL;
+    if (device->cache)
+        from_cache(device, program, key, key_bytes, &kernel);
+    if (!kernel)
+        err = compile_fresh(device, program, key, key_bytes, &kernel);
+    bd_free(key);
+    if (!err)
+        *out = kernel;
+    return err;
+}
+
+static size_t cuda_scratch_bytes(bd_device *device, const bd_kernel *kernel, const int64_t *ints)
+{
+    return bd_cuda_grid_of(kernel, ints, device->processors).scratch_bytes;
+}
+
+static const bd_device_ops OPS = {
+    .close = cuda_close,
+    .describe = cuda_describe,
+    .counters = cuda_counters,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
+    .copy_in = cuda_copy_in,
+    .copy_out = cuda_copy_out,
+    .compile = cuda_compile,
+    .kernel_free = cuda_kernel_free,
+    .scratch_bytes = cuda_scratch_bytes,
+    .submit = bd_cuda_submit,
+};
+
+const bd_driver bd_cuda_driver = {
+    .name = "cuda",
+    .probe = cuda_probe,
+    .open = cuda_open,
+    .ops = &OPS,
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The CUDA driver and NVRTC, opened at run time: nothing of CUDA is needed to build or to start.
+ * Loaded once a process and never unloaded. Thread: any. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/error.h"
+
+typedef struct bd_cuda_symbols {
+#define SYMBOL(library, name, symbol, parameters) int (*name) parameters;
+#include "backends/cuda/symbols.def"
+} bd_cuda_symbols;
+
+/* UNAVAILABLE, saying which library is missing, or why the driver does not start. */
+bd_error *bd_cuda_open_driver(const bd_cuda_symbols **out) BD_MUST_USE;
+/* The same for NVRTC, whose functions are NULL before. */
+bd_error *bd_cuda_open_compiler(const bd_cuda_symbols **out) BD_MUST_USE;
+/* DEVICE with the driver's words unless code is 0; NO_MEMORY for its out-of-memory code. */
+bd_error *bd_cuda_check(int code, const char *doing) BD_MUST_USE;

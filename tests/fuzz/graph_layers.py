@@ -350,7 +350,7 @@ def index_writing(p):
         text, op = f"T.select_scatter({x}, {p.weight((columns,))}, 0, k0)", "slice_update"
     elif kind == "slice":
         text, op = f"T.slice_scatter({x}, {x}[1:] * 0.5, 0, 0, {rows} - 1)", "slice_update"
-    elif kind == "bag":
+    elif kind == "bag" and not p.second:  # PyTorch lacks its second derivative
         p.emit(f"F.embedding_bag({p.input(('B', 'C'), 'i', rows)}, {x}, mode='{p.random.choice(('mean', 'sum'))}') / 2", ("B", columns),
                op="embedding")
         return

@@ -9,9 +9,10 @@
  * block of rows by a block of columns of one batch point, over all of K. It leaves its sums in the
  * output, if the epilogue is a plain store, or in its worker's scratch for the epilogue. Up to four
  * rows only (thin) are ruled by memory: columns that lie along K are multiplied as dot products
- * (dots), columns that lie along N in short chunks of K over many columns. A tall K over a small
- * output is split into fixed ranges, whose sums a last pass adds. Blocks depend on the sizes only,
- * so results do not depend on the number of workers.
+ * (dots; also of small matrices, where packing would take longer than the product), columns that
+ * lie along N in short chunks of K over many columns. A tall K over a small output is split into
+ * fixed ranges, whose sums a last pass adds. Blocks depend on the sizes only, so results do not
+ * depend on the number of workers.
  */
 #pragma once
 

@@ -327,16 +327,11 @@ class _Global(Generator):
 default_generator = _Global()
 
 
-def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False, **options: Any) -> Tensor:
-    """The integers 0 to n - 1 in random order."""
-    check_device(device)
-    check_options("randperm", options)
-    (n,) = as_shape((n,), "randperm")
+def host_permutation(n: int, generator: Generator | None = None) -> list[int]:
+    """The integers 0 to n - 1 in random order, drawn in the client."""
     import numpy as np
     key = draw(n, generator)
-    order = np.random.Generator(np.random.Philox(key=key)).permutation(n)
-    return _finish(_core.tensor(order, as_dtype(dtype) or int64), requires_grad)
+    return np.random.Generator(np.random.Philox(key=key)).permutation(n).tolist()
 
 
 def _count(shape: Sequence[int]) -> int:
@@ -388,8 +383,9 @@ def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Gene
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
-           **options: Any) -> Tensor:
+           device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
     """Normal numbers of the given mean and standard deviation, each a number or a tensor."""
+    check_device(device)
     check_options("normal", options)
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -399,8 +395,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
             like = mean + std * 0
         if not isinstance(like, Tensor):
             raise TypeError("normal() of two numbers needs a size")
-        return randn(tuple(like.shape), generator=generator, dtype=like.dtype) * std + mean
-    return randn(size, generator=generator, dtype=dtype) * std + mean
+        size, dtype = tuple(like.shape), like.dtype
+    return _finish(randn(size, generator=generator, dtype=dtype) * std + mean, requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:

@@ -8,7 +8,6 @@ from typing import Any
 from . import _core, _ops
 from ._creation import bernoulli
 from ._dtype import as_dtype
-from ._legacy import made_of
 from ._pointwise import FUNCTIONS, method
 from ._products import _as_float
 from ._shape import wrap_dim
@@ -194,11 +193,6 @@ def _map2(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     return _by_python(self, "map2_", callable, x, y)
 
 
-def _new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
-    """A tensor of this one's dtype: new(2, 3) of that shape, new([1, 2]) of the numbers."""
-    return made_of(Tensor, self.dtype, "new", data, device)
-
-
 def _as_class(self: Tensor, cls: type) -> Tensor:
     """The same tensor as an instance of a subclass."""
     return self._as_subclass(cls)
@@ -213,7 +207,7 @@ def _dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tenso
     return self if dtype is None else self.to(dtype)
 
 
-for _name, _method in (("bernoulli", _bernoulli), ("apply_", _apply), ("map_", _map), ("map2_", _map2), ("new", _new),
+for _name, _method in (("bernoulli", _bernoulli), ("apply_", _apply), ("map_", _map), ("map2_", _map2),
                        ("as_subclass", _as_class), ("record_stream", _nothing), ("to_dense", _dense)):
     setattr(Tensor, _name, _method)
 for _name in "is_ipu is_mkldnn is_mps is_mtia is_nested is_sparse_csr is_vulkan is_xla is_xpu".split():

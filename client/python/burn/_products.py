@@ -190,15 +190,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
     return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, (-1,))
 
 
-@_public
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distance of each pair of rows, as a vector."""
-    if input.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    first, second = FUNCTIONS["triu_indices"](input.shape[0], input.shape[0], 1)
-    return _length(_ops.take(input, first, 0) - _ops.take(input, second, 0), p, (-1,))
-
-
 @_product
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input - other."""

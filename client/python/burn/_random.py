@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from . import _core, _ops
-from ._creation import Generator, as_shape, check_device, draw
+from ._creation import Generator, as_shape, check_device, check_options, draw
 from ._dtype import as_dtype, finfo, float32, float64, int64
 from ._pointwise import FUNCTIONS, method
 from ._sort import searchsorted, topk
@@ -24,9 +24,10 @@ def _need_floats(input: Tensor, name: str) -> None:
 
 
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False, **_: Any) -> Tensor:
-    """0 … n - 1 in random order."""
+             requires_grad: bool = False, **options: Any) -> Tensor:
+    """The integers 0 to n - 1 in random order."""
     check_device(device)
+    check_options("randperm", options)
     (n,) = as_shape((n,), "randperm")
     keys = _ops.uniform(0.0, 1.0, (n,), float64, *draw(n, generator))
     made = _ops.argsort(keys, 0, False).to(as_dtype(dtype) or int64)

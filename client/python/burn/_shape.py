@@ -562,12 +562,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return _ops.matmul(input, other)
 
 
-@view_function
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The products of each element of one vector with each of the other."""
-    return unsqueeze(input, 1) * unsqueeze(vec2, 0)
-
-
 @method
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""

@@ -2,8 +2,8 @@
 """Linear algebra with PyTorch's names: norms, products, and factorisations by LAPACK.
 
 Factorisations read the matrix from the daemon and factor it with NumPy's LAPACK; a few Newton steps on the device then
-make the result a function of the matrix, right to its second derivative. So these functions wait, and gradients of any
-order up to the second flow as through any other op."""
+make the result a function of the matrix, right to its second derivative (of svd: the first). So these functions wait, and
+gradients flow as through any other op."""
 from __future__ import annotations
 
 import math

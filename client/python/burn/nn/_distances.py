@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._creation import tensor as make_tensor
 from .._functions import FUNCTIONS
 from .._tensor import Tensor
 
@@ -41,10 +40,9 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norms of the differences of all pairs of rows, (0, 1), (0, 2), ... Shapes: [N, M] -> [N * (N - 1) / 2]."""
     if input.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    pairs = [(i, j) for i in range(input.shape[0]) for j in range(i + 1, input.shape[0])]
-    if not pairs:
+    if input.shape[0] < 2:
         return input.new_zeros(0)
-    first, second = (make_tensor(side) for side in zip(*pairs))
+    first, second = FUNCTIONS["triu_indices"](input.shape[0], input.shape[0], 1)
     return _norm(input.index_select(0, first) - input.index_select(0, second), p, -1)
 
 

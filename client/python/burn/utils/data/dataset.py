@@ -8,7 +8,7 @@ import math
 import warnings
 from typing import Any, Generic, Iterable, Iterator, Sequence, TypeVar
 
-from ..._creation import Generator, randperm
+from ..._creation import Generator, host_permutation
 from ..._tensor import Tensor
 
 T = TypeVar("T")
@@ -151,6 +151,6 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Generato
         lengths = _lengths(count, lengths)
     if sum(lengths) != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = randperm(count, generator=generator).tolist()
+    order = host_permutation(count, generator)
     ends = list(itertools.accumulate(lengths))
     return [Subset(dataset, order[int(end - length):int(end)]) for end, length in zip(ends, lengths)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Iterator, Sized
 
-from ..._creation import Generator, randperm
+from ..._creation import Generator, host_permutation
 from .sampler import Sampler
 
 
@@ -27,7 +27,7 @@ class DistributedSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         count = len(self.dataset)
         if self.shuffle:
-            order = randperm(count, generator=Generator().manual_seed(self.seed + self.epoch)).tolist()
+            order = host_permutation(count, Generator().manual_seed(self.seed + self.epoch))
         else:
             order = list(range(count))
         if not self.drop_last and order:

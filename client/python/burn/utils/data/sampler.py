@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Iterable, Iterator, Sequence, Sized, TypeVar
 
-from ..._creation import Generator, randperm
+from ..._creation import Generator, host_permutation
 from ..._random import host_random
 from ..._tensor import Tensor
 
@@ -56,7 +56,7 @@ class RandomSampler(Sampler[int]):
             yield from host_random(left, self.generator).integers(0, size, left).tolist()
             return
         while left > 0:
-            order = randperm(size, generator=self.generator).tolist()[:left]
+            order = host_permutation(size, self.generator)[:left]
             left -= len(order)
             yield from order
             if not order:
@@ -73,7 +73,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
-        for place in randperm(len(self.indices), generator=self.generator).tolist():
+        for place in host_permutation(len(self.indices), self.generator):
             yield self.indices[place]
 
     def __len__(self) -> int:

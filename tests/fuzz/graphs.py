@@ -10,7 +10,7 @@ Every program runs four times with other sizes and scalars; the later runs repla
 differences. Exit status 1 when anything differed.
 
 A difference above the tolerance is looked at once more: it counts as rounding, and is printed and counted apart, only if
-no answer is further from the exact one than that moves when each value on the way is off by half a digit. The exact one
+no answer is further from the exact one than that moves when each value on the way is off by a few half digits. The exact one
 of a float32 program is that of float64, where all must agree; of a float64 program that of ref. Whatever else differs is
 a failure."""
 import argparse
@@ -31,8 +31,9 @@ from library import names as names_of_library
 
 RUNS = 4
 AHEAD = 6  # programs that each worker has waiting
-NOISES = 4
-NOISE_FACTOR = 64  # a statement is several roundings, an estimate of four samples is rough
+NOISES = 8
+NOISE_DIGITS = 4  # half digits: a statement is several roundings
+NOISE_FACTOR = 16  # an estimate of a few samples is rough
 warnings.simplefilter("ignore")
 
 
@@ -84,10 +85,10 @@ def evaluate(library, functional, program, run, wanted=None, traced=False):
     dtype, noise = wanted or (program.dtype, 0)
     code = compile(statements(program, traced, noise), f"<program {program.seed}>", "exec")
     noises = np.random.default_rng([program.seed, run, 3, noise])
-    half_digit = 2.0**-24 if program.dtype == "float32" else 2.0**-53
+    size = NOISE_DIGITS * (2.0**-24 if program.dtype == "float32" else 2.0**-53)
 
     def noisy(x):
-        return x * T.tensor(1 + noises.uniform(-1, 1, tuple(x.shape)) * half_digit, dtype=x.dtype)
+        return x * T.tensor(1 + noises.uniform(-1, 1, tuple(x.shape)) * size, dtype=x.dtype)
 
     def body(floats, integers):
         names = {"T": T, "F": functional, "H": H, "N": noisy, **sizes, **scalars, **integers}
@@ -100,7 +101,7 @@ def evaluate(library, functional, program, run, wanted=None, traced=False):
         for output in outputs:
             if output.requires_grad:
                 weight = T.tensor(np.round(weights.uniform(-1, 1, tuple(output.shape)) * 8) / 8, dtype=output.dtype)
-                term = (output * weight).sum()
+                term = (output * (noisy(weight) if noise else weight)).sum()
                 total = term if total is None else total + term
         return [x if x is None else x.detach() for x in [*outputs, *gradients(T, program, total, leaves)]]
 

@@ -88,6 +88,7 @@ static burn_dtype output_dtype(const op_making *making, uint32_t output)
     switch ((burn_dtype_rule)making->info->dtype_rule) {
     case BURN_DTYPE_RULE_NONE:
     case BURN_DTYPE_RULE_SAME:
+    case BURN_DTYPE_RULE_SAME_FLOAT:
     case BURN_DTYPE_RULE_PROMOTE:
     case BURN_DTYPE_RULE_PROMOTE_NUMBER:
     case BURN_DTYPE_RULE_PROMOTE_WIDE:

@@ -78,6 +78,7 @@ burn_dtype burn_op_compute_dtype(const burn_op_record *record,
     case BURN_DTYPE_RULE_NONE:
         return BURN_DTYPE_NONE;
     case BURN_DTYPE_RULE_SAME:
+    case BURN_DTYPE_RULE_SAME_FLOAT:
     case BURN_DTYPE_RULE_SAME_INDEX:
     case BURN_DTYPE_RULE_TRUTH:
     case BURN_DTYPE_RULE_FLOAT:
@@ -222,6 +223,7 @@ static bd_error *output_dtype(const burn_op_record *record, const burn_tensor_ty
             BD_FAIL(INVALID, "takes integers or bools, not %s", text);
         break;
     case BURN_DTYPE_RULE_FLOAT:
+    case BURN_DTYPE_RULE_SAME_FLOAT:
     case BURN_DTYPE_RULE_MEAN:
         if (!is_float)
             BD_FAIL(INVALID, "takes floats, not %s; cast first", text);

@@ -9,6 +9,7 @@
 typedef enum burn_dtype_rule {
     BURN_DTYPE_RULE_NONE,            /* no outputs, or the stream knows */
     BURN_DTYPE_RULE_SAME,            /* first; computes in it, other VALUE inputs are cast */
+    BURN_DTYPE_RULE_SAME_FLOAT,      /* likewise, a float */
     BURN_DTYPE_RULE_SAME_INDEX,      /* outputs: first, int64 */
     BURN_DTYPE_RULE_PROMOTE,
     BURN_DTYPE_RULE_PROMOTE_NUMBER,  /* bools are refused, also as one of two */

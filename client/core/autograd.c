@@ -118,8 +118,9 @@ burn_tensor *bd_tensor_grad(const burn_tensor *tensor)
 
 bd_error *bd_tensor_set_grad(burn_tensor *tensor, burn_tensor *grad)
 {
-    if (tensor->session->recording)
-        BD_TRY(bd_recording_adopt(tensor->session->recording, tensor));
+    bd_recording *recording = bd_recording_here(tensor->session);
+    if (recording)
+        BD_TRY(bd_recording_adopt(recording, tensor));
     if (grad == tensor)
         BD_FAIL(INVALID, "can't assign Variable as its own grad");
     if (grad) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/core/recording.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "client/core/client_state.h"
@@ -30,6 +31,7 @@ typedef struct number_input {
 
 struct bd_recording {
     bd_session *session;
+    pthread_t thread;
     bd_arena arena;
     BD_VEC(burn_op_record) records;
     BD_VEC(adopted) adopted;
@@ -83,6 +85,7 @@ bd_error *bd_recording_begin(bd_session *session, burn_tensor *const *arguments,
         BD_FAIL(CONFLICT, "a program is being recorded already");
     bd_recording *recording = bd_alloc_zeroed(sizeof *recording);
     recording->session = session;
+    recording->thread = pthread_self();
     recording->argument_count = count;
     recording->argument_types = bd_alloc_zeroed((count + 1) * sizeof(burn_tensor_type));
     recording->random_begin = session->random_offset;
@@ -94,6 +97,12 @@ bd_error *bd_recording_begin(bd_session *session, burn_tensor *const *arguments,
     }
     session->recording = recording;
     return NULL;
+}
+
+bd_recording *bd_recording_here(const bd_session *session)
+{
+    bd_recording *recording = session->recording;
+    return recording && pthread_equal(recording->thread, pthread_self()) ? recording : NULL;
 }
 
 static burn_attr copy_attr(bd_arena *arena, const burn_attr_info *info, const burn_attr *attr)

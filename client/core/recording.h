@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Programs: ops recorded once and called by one record.
- * While a recording is open, ops of the session go into it and nowhere else. Tensors from outside
- * that are used become inputs of the program; those that are changed (assigned, given a gradient)
- * become outputs, which every call assigns to them again. Afterwards all tensors show what they
- * showed before: recording runs nothing.
+ * While a recording is open, ops of the thread that opened it go into it and nowhere else. Tensors
+ * from outside that are used become inputs of the program; those that are changed (assigned, given
+ * a gradient) become outputs, which every call assigns to them again. Afterwards all tensors show
+ * what they showed before: recording runs nothing.
  * The program's own numbering: inputs 1 … n, then the outputs of its records, of which all are
  * freed by its last record but the program's outputs. Seed and offsets of random ops are inputs, so
  * that each call draws other numbers. Owned by the session's thread. */
@@ -31,6 +31,8 @@ void bd_program_destroy(bd_program *program);
 void bd_program_drop(bd_program *program);
 
 /* ---- for the other files of client/core ---- */
+/* The recording that this thread opened, or NULL: other threads' ops run as ever. */
+bd_recording *bd_recording_here(const bd_session *session);
 bd_error *bd_recording_append(bd_recording *recording, burn_op_record *record) BD_MUST_USE;
 /* Makes a tensor from outside one of the program's inputs, if it is not one already. */
 bd_error *bd_recording_adopt(bd_recording *recording, burn_tensor *tensor) BD_MUST_USE;

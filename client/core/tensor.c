@@ -130,8 +130,9 @@ static bd_error *settle(burn_tensor *tensor)
 
 bd_error *bd_tensor_value(burn_tensor *tensor, bd_value **out_value)
 {
-    if (tensor->session->recording)
-        BD_TRY(bd_recording_adopt(tensor->session->recording, tensor));
+    bd_recording *recording = bd_recording_here(tensor->session);
+    if (recording)
+        BD_TRY(bd_recording_adopt(recording, tensor));
     if (tensor->storage && tensor->version != tensor->storage->version)
         BD_TRY(bd_view_refresh(tensor));
     if (tensor->flags & BD_TENSOR_LEAF && tensor->value->accumulator != tensor->accumulator)

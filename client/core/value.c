@@ -68,7 +68,7 @@ void bd_session_set_user(bd_session *session, void *user, void (*on_empty)(void 
 
 void bd_session_mark(bd_session *session)
 {
-    if (!session->recording && !session->client->failure)
+    if (!bd_recording_here(session) && !session->client->failure)
         bd_client_mark(session->client);
 }
 
@@ -274,8 +274,9 @@ static bool any_tracked(const bd_emission *emission)
 
 static bd_error *send_record(bd_session *session, burn_op_record *record)
 {
-    if (session->recording)
-        return bd_recording_append(session->recording, record);
+    bd_recording *recording = bd_recording_here(session);
+    if (recording)
+        return bd_recording_append(recording, record);
     if (bd_client_record_bound(record) > BURN_BATCH_BYTES_MAX)
         BD_FAIL(LIMIT, "%s: the record is larger than the %d bytes that a batch may have",
                 record->info->name, BURN_BATCH_BYTES_MAX);
@@ -322,7 +323,7 @@ static bd_error *record_op(bd_session *session, const bd_emission *emission, bur
         value->id = record.first_output + i;
         if (types != &value->type)
             value->type = types[i];
-        if (session->recording)
+        if (bd_recording_here(session))
             value->flags |= BD_VALUE_RECORDED;
         if (track && burn_dtype_is_float(types[i].dtype))
             link_parents(value, emission);

@@ -76,6 +76,7 @@ WRONG = {
     "too much memory": (record("full", 1.0, [1 << 28], F32), None, None, ""),
     "index": (record("take", 2, 1, 0), "INVALID", None, ""),
     "dtype": (record("full", 1.0, [2], 99), "INVALID", 1, ""),
+    "optimizer of bools": (record("cast", 2, 13) + record("asgd_step", 1, 1, 1, .5, .5, .5, None, 1), "INVALID", 2, "takes floats, not bool"),
     "attribute missing": (record("full", 1.0), "PROTOCOL", 1, ""),
     "not an array": (b"\x01", "PROTOCOL", 1, ""),
     "cut off": (record("exp", 2)[:-1], "PROTOCOL", 1, ""),

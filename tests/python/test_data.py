@@ -266,3 +266,12 @@ def test_options_that_do_not_go_together():
             data.DataLoader(Squares(3), **options)
     with pytest.raises(ValueError, match="IterableDataset"):
         data.DataLoader(Stream(3), shuffle=True)
+
+
+def test_two_iterations_over_persistent_workers():
+    """The later one has the workers; the earlier one says so instead of waiting for ever."""
+    loader = data.DataLoader(Squares(64), batch_size=2, num_workers=2, persistent_workers=True)
+    with pytest.raises(RuntimeError, match="another iteration over this DataLoader"):
+        for _ in zip(loader, loader):
+            pass
+    assert len(list(loader)) == 32

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """burn.jit: a program that the daemon keeps gives what the same Python code gives, step for step."""
 import collections
+import threading
 
 import numpy as np
 import pytest
@@ -226,3 +227,59 @@ def test_a_program_is_one_message_and_no_new_analysis():
     assert after["plans"]["analyses"] == before["plans"]["analyses"]
     assert after["kernels"]["compiles"] == before["kernels"]["compiles"]
     assert (burn.bytes_sent() - sent) / 16 < 1500
+
+
+def test_other_threads_are_not_recorded():
+    total, first = burn.zeros(1), []
+
+    def step(x):
+        thread = threading.Thread(target=lambda: first.append(total.add_(5)))
+        thread.start()
+        thread.join()
+        return x * 2
+
+    program = burn.jit(step)
+    assert program(burn.ones(1)).item() == 2
+    assert total.item() == 5
+    assert program(burn.full((1,), 3.0)).item() == 6
+    assert total.item() == 5 and len(first) == 1
+
+
+def test_arrays_are_told_apart_by_all_their_elements():
+    program = burn.jit(lambda x, array: x * float(array.sum()))
+    array = np.zeros(2000)
+    array[1000] = 3
+    other = np.zeros(2000)
+    other[1000] = 10
+    assert program(burn.ones(1), array).item() == 3
+    assert program(burn.ones(1), other).item() == 10
+
+
+def test_autocast_is_a_part_of_the_signature():
+    program = burn.jit(lambda x, w: x @ w)
+    x, w = burn.ones(2, 3), burn.ones(3, 4)
+    assert program(x, w).dtype == burn.float32
+    with burn.autocast("cpu"):
+        assert program(x, w).dtype == (x @ w).dtype == burn.bfloat16
+    assert program(x, w).dtype == burn.float32
+
+
+def test_arguments_changed_in_place():
+    @burn.jit
+    def step(x, y):
+        x.add_(1)
+        y[0] = 7.0
+        return x.sum() + y.sum()
+
+    x, y = burn.zeros(2), burn.ones(3)
+    for turn in (1, 2):
+        assert step(x, y).item() == 2 * turn + 9
+        assert x.tolist() == [turn, turn] and y.tolist() == [7, 1, 1]
+
+
+def test_an_argument_that_nothing_tells_apart():
+    class Odd:
+        __hash__ = None
+
+    with pytest.raises(TypeError, match="can be told from no other"):
+        burn.jit(lambda x, odd: x)(burn.ones(1), Odd())

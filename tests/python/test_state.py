@@ -150,6 +150,9 @@ def entry(**changes):
     (entry(data_offsets=[0, 8, 9]), b"12345678", None), (entry(data_offsets=[0]), b"12345678", None),
     (entry(data_offsets=[0, 2 ** 70]), b"12345678", None), (entry(data_offsets=["0", "8"]), b"12345678", None),
     (entry(shape=[0, 2 ** 63], data_offsets=[0, 0]), b"", None),
+    ({"__metadata__": {"burn.tree": '["tensor", "w"]'}, **entry()}, b"12345678", None),
+    ({"__metadata__": {"burn.tree": '["tensor", "w", 1]'}, **entry()}, b"12345678", None),
+    ({"__metadata__": {"burn.tree": '["Size", ["a", -1]]'}}, b"", None),
 ])
 def test_hostile_files(tmp_path, header, data, length):
     with pytest.raises(ValueError, match="bad"):

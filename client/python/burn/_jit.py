@@ -52,8 +52,27 @@ def _restore(structure: Any, tensors: Any) -> Any:
     return structure
 
 
-def _traced(function: Callable, structure: Any, inputs: list[Tensor], label: str) -> tuple[Any, Any, bool]:
-    """The program, the structure of what it returns, and whether it ends a step."""
+def _signature(value: Any) -> Any:
+    """What a value of a call is known by: itself where that says all, its bytes, or the object."""
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(_signature(item) for item in value)
+    if isinstance(value, dict):
+        return dict, tuple((key, _signature(item)) for key, item in value.items())
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, _Leaf)):
+        return type(value), repr(value)  # -0.0 and nan, too
+    if hasattr(value, "tobytes") and hasattr(value, "dtype"):
+        return "array", str(value.dtype), tuple(value.shape), value.tobytes()
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(f"a jit function's argument of type {type(value).__name__} can be told from no other: pass tensors, "
+                        "numbers, text, or containers of these") from None
+    return value
+
+
+def _traced(function: Callable, structure: Any, inputs: list[Tensor],
+            label: str) -> tuple[Any, Any, bool, list[int]]:
+    """The program, the structure of what it returns, whether it ends a step, and which arguments it changes in place."""
     from .optim.optimizer import marks, prepared_for_tracing
     before = marks()
     with prepared_for_tracing():
@@ -62,7 +81,9 @@ def _traced(function: Callable, structure: Any, inputs: list[Tensor], label: str
             args, kwargs = _restore(structure, stand_ins)
             outputs: list[Tensor] = []
             result = _flatten(function(*args, **kwargs), outputs)
-            return _core.trace_end(outputs, label), result, marks() > before
+            changed = [number for number, stand_in in enumerate(stand_ins) if stand_in._version]
+            outputs += [stand_ins[number].detach() for number in changed]
+            return _core.trace_end(outputs, label), result, marks() > before, changed
         except BaseException:
             _core.trace_abort()
             raise
@@ -86,7 +107,8 @@ class Jit:
     def __call__(self, function: Callable | None = None, *, name: str | None = None) -> Callable:
         """Traces the function at its first call for each signature, then calls the daemon's copy.
 
-        The signature is the arguments' structure, their other values, and the tensors' shapes and dtypes. Inside,
+        The signature is the arguments' structure, their other values (objects by identity, which they are kept for), the
+        tensors' shapes and dtypes, and whether gradients and autocast are on. Inside,
         tensors from outside may be read and assigned (parameters, optimizer state); values cannot be read. Python
         code of the function runs while tracing only."""
         return (lambda f: _registered(f, name)) if function is None else _registered(function, name)
@@ -165,18 +187,23 @@ class Jit:
 
 
 def _registered(function: Callable, name: str | None) -> Callable:
-    programs: dict[Any, tuple[Any, Any, bool]] = {}
+    programs: dict[Any, tuple[Any, Any, bool, list[int]]] = {}
     label = name or getattr(function, "__name__", "program")
+
+    from .amp.autocast_mode import get_autocast_state
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         inputs: list[Tensor] = []
         structure = _flatten((args, kwargs), inputs)
-        key = (repr(structure), _core.grad_enabled(), tuple((tuple(x.shape), x.dtype.number) for x in inputs))
+        key = (_signature(structure), _core.grad_enabled(), get_autocast_state(),
+               tuple((tuple(x.shape), x.dtype.number) for x in inputs))
         if key not in programs:
             programs[key] = _traced(function, structure, inputs, label)
-        program, result, ends_step = programs[key]
+        program, result, ends_step, changed = programs[key]
         outputs = program(inputs)
+        for number, value in zip(changed, outputs[len(outputs) - len(changed):]):
+            inputs[number].data = value
         if ends_step:
             from .optim.optimizer import mark
             mark()

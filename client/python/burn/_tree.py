@@ -65,7 +65,7 @@ def read(value: Any, tensor_of: Callable[..., Tensor]) -> Any:
     kind, content = value[0], value[1]
     try:
         return _read(kind, content, value, tensor_of)
-    except (TypeError, KeyError, AttributeError, RuntimeError) as error:
+    except (TypeError, KeyError, IndexError, AttributeError, RuntimeError) as error:
         raise ValueError(f"malformed {kind}: {error}"[:200]) from None
 
 
@@ -78,6 +78,8 @@ def _read(kind: str, content: Any, value: list, tensor_of: Callable[..., Tensor]
         return tensor_of(content).numpy()[()]
     if kind in _DICTS:
         return _DICTS[kind]({read(k, tensor_of): read(v, tensor_of) for k, v in content})
+    if kind == "Size" and not all(type(item) is int and item >= 0 for item in content):
+        raise ValueError(f"a size of {content!r}"[:200])
     if kind in _LISTS:
         return _LISTS[kind](read(item, tensor_of) for item in content)
     if kind == "dtype":

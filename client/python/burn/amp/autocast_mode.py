@@ -34,6 +34,11 @@ def _lists() -> tuple[frozenset, frozenset]:
     return low, _numbers(lambda name: name in _HIGH)
 
 
+def get_autocast_state() -> Any:
+    """What autocast does in this thread: the dtype of products, or None."""
+    return getattr(_local, "dtype", None)
+
+
 def _cast(inputs: Any, to: Dtype, also: tuple) -> tuple:
     return tuple(x.to(to) if isinstance(x, Tensor) and x.dtype in also and x.dtype is not to else x for x in inputs)
 

@@ -177,6 +177,9 @@ def _through_workers(loader: "DataLoader", workers: _Workers) -> Iterator[Any]:
             send(worker)
     while wanted < sent:
         while wanted not in done:
+            if workers.epoch != epoch:
+                raise RuntimeError("another iteration over this DataLoader has taken its persistent workers: finish one "
+                                   "before the next, or leave persistent_workers off")
             try:
                 got, number, found = workers.results.get(timeout=loader.timeout or None)
             except queue.Empty:

@@ -4863,11 +4863,11 @@ static uint32_t decompose_zeta(const bd_rule_call *call, bd_node *out)
     bd_node n136 = bd_build(graph, BURN_OP_LE, (bd_node[]){call->inputs[0], n135}, 2, NULL);
     bd_node n137 = bd_rule_whole(graph, 1);
     bd_node n138 = bd_build(graph, BURN_OP_EQ, (bd_node[]){call->inputs[0], n137}, 2, NULL);
-    bd_node n139 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+    bd_node n139 = bd_rule_zeros(graph, call->inputs[0]);
     bd_node n140 = bd_rule_whole(graph, 1);
     bd_node n141 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n140, n139}, 2, NULL);
-    bd_node n142 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
-    bd_node n143 = bd_build(graph, BURN_OP_SUB, (bd_node[]){call->inputs[0], call->inputs[0]}, 2, NULL);
+    bd_node n142 = bd_rule_zeros(graph, call->inputs[0]);
+    bd_node n143 = bd_rule_zeros(graph, call->inputs[0]);
     bd_node n144 = bd_build(graph, BURN_OP_DIV, (bd_node[]){n142, n143}, 2, NULL);
     bd_node n145 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n138, n141, n144}, 3, NULL);
     bd_node n146 = bd_build(graph, BURN_OP_WHERE, (bd_node[]){n136, n145, n134}, 3, NULL);

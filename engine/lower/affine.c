@@ -89,9 +89,9 @@ static void part(const factors *of, uint64_t chosen, factors *out_chosen, factor
 /* Of atoms whose product, which `product` is a part of, is known to be another product: the atoms
  * of the latter take their place. */
 static bool exchange(const bd_ints *ints, factors *in, bd_int product, uint64_t chosen,
-                     uint32_t next)
+                     uint32_t next, uint32_t *left)
 {
-    for (; next < in->count; next++) {
+    for (; next < in->count && *left > 0; next++, --*left) {
         uint64_t wider = chosen | (uint64_t)1 << next;
         factors all, rest, other;
         bd_int longer;
@@ -107,7 +107,7 @@ static bool exchange(const bd_ints *ints, factors *in, bd_int product, uint64_t 
             *in = rest;
             return true;
         }
-        if (exchange(ints, in, longer, wider, next + 1))
+        if (exchange(ints, in, longer, wider, next + 1, left))
             return true;
     }
     return false;
@@ -117,12 +117,14 @@ static bool exchange(const bd_ints *ints, factors *in, bd_int product, uint64_t 
  * Whether anything changed. */
 static bool settle(const bd_ints *ints, factors *in)
 {
-    enum { EXCHANGES_MAX = 8 }; /* equalities may lead in a circle */
-    bool changed = false, again = true;
+    /* Equalities may lead in a circle, and many factors have very many products. */
+    enum { EXCHANGES_MAX = 8, LOOKS_MAX = 64, ATOMS_MAX = 6 };
+    bool changed = false, again = in->count <= ATOMS_MAX;
+    uint32_t left = LOOKS_MAX;
     for (uint32_t turn = 0; again && turn < EXCHANGES_MAX; turn++) {
         again = false;
         for (uint32_t i = 0; i < in->count && !again; i++)
-            again = exchange(ints, in, in->atoms[i], (uint64_t)1 << i, i + 1);
+            again = exchange(ints, in, in->atoms[i], (uint64_t)1 << i, i + 1, &left);
         changed |= again;
     }
     return changed;

@@ -76,7 +76,7 @@ def binary(p):
         ("hypot", "T.hypot({x}, {y} * {y} + 0.5)"), ("pow", "T.pow({x}.sigmoid() + 0.5, {y}.tanh())"),
         ("logaddexp", "T.logaddexp({x}, {y})"), ("logaddexp2", "T.logaddexp2({x}, {y})"),
         ("xlogy", "T.xlogy({x}, {y}.abs() + 0.5)"), ("copysign", "T.copysign({x}.abs() + 0.5, {y} * {y} + 0.5) * 0.5"),
-        ("copysign", "T.copysign({x}, -0.5 - {y}.abs())"), ("lerp", "T.lerp({x}, {y}.expand_as({x}), 0.3)"),
+        ("copysign", "T.copysign({x} * {x} + 0.5, -0.5 - {y}.abs()) * 0.3"), ("lerp", "T.lerp({x}, {y}.expand_as({x}), 0.3)"),
         ("addcmul", "T.addcmul({x}, {y}.tanh(), {y}, value=0.5)"),
         ("addcdiv", "T.addcdiv({x}, {y}, {y} * {y} + 1, value=0.5)"), ("sub", "{y} - {x}")))
     p.emit(text.format(x=x, y=y), p.shape(x), op=op)

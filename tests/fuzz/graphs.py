@@ -31,9 +31,9 @@ from library import names as names_of_library
 
 RUNS = 4
 AHEAD = 6  # programs that each worker has waiting
-NOISES = 8
-NOISE_DIGITS = 4  # half digits: a statement is several roundings
-NOISE_FACTOR = 16  # an estimate of a few samples is rough
+NOISES = 12
+NOISE_DIGITS = 16  # half digits: a statement is many roundings, an attention hundreds
+NOISE_FACTOR = 4  # an estimate of a few samples is rough
 warnings.simplefilter("ignore")
 
 

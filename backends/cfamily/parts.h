@@ -17,7 +17,7 @@ const char *bd_print_type(burn_dtype dtype);
 const char *bd_print_memory_type(burn_dtype dtype);
 /* An integer's name or digits; a static buffer of several, good for one call of bd_text_add. */
 const char *bd_print_int(bd_kir_int integer);
-/* Adds "name" with the rounding that a value of 16 bits needs around it: open, then close. */
+/* The function that rounds a float to a value of the type; "" where none is needed. */
 const char *bd_print_round(burn_dtype dtype);
 
 /* "extern "C" ... name(...) {" with the arguments as variables, and the UNIFORM phases. */

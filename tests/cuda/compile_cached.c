@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Compiles for CUDA, without a GPU, every kernel that a cache folder of the cpu device holds: each
  * file has its program's kernel IR in it.
- *   compile_cached FOLDER ARCHITECTURE...     e.g. compile_cached /tmp/cache 80 90 100
+ *   compile_cached FOLDER ARCHITECTURE...     e.g. compile_cached FOLDER 80 90 100
  * Needs NVRTC. Prints what NVRTC refuses; exit status 1 then. */
 #include <dirent.h>
 #include <stdint.h>

@@ -331,11 +331,11 @@ static void flush(bd_connection *connection)
 {
     if (connection->state == BD_CONNECTION_CLOSED)
         return;
-    for (int round = 0; round < WRITE_ROUNDS; round++) {
+    for (int round = 0;; round++) {
         if (connection->state == BD_CONNECTION_OPEN)
             bd_session_pump(connection);
         size_t wanted = connection->outbox.bytes, written;
-        if (!wanted)
+        if (!wanted || round == WRITE_ROUNDS) /* the rest after the others' turn */
             break;
         bd_error *error = bd_outbox_write(&connection->outbox, connection->fd, &written);
         if (error) {

@@ -343,6 +343,30 @@ def test_a_large_download_does_not_take_more_memory():
         client.close()
 
 
+def test_a_reader_as_fast_as_the_writer():
+    """Each write finds the socket empty; the daemon turns to others in between, and comes back."""
+    with Daemon() as daemon:
+        client = daemon.connect()
+        count = 1 << 24
+        client.send(batch(1, record("full", 1.5, [count], F32)))
+        room = bytearray(8 * MIB)
+        for request in range(1, 41):
+            client.send(frame("GET", [request, 1]))
+            left = 4 * count
+            while left:
+                message, kind, flags, _, _, payload, _, _ = struct.unpack("<IHHIIQII", client.exactly(32))
+                assert wire.NAMES[kind] == "DATA" and flags & 2
+                client.exactly(message + -(32 + message) % 64)
+                head = min(len(client.buffer), payload)
+                client.exactly(head)
+                rest = payload - head
+                while rest:
+                    rest -= client.sock.recv_into(room, min(rest, len(room)))
+                left -= payload
+            assert client.sync(1000 + request)[1] == 0
+        client.close()
+
+
 def test_thousands_of_connections():
     with Daemon(files=300) as daemon:
         first = daemon.connect()

@@ -3,6 +3,7 @@
  * never ops. Memory pooling, caching in memory, fusion and planning live above it, once. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,7 @@ typedef struct bd_submission {
     bd_fault *fault;
     void (*done)(struct bd_submission *submission);
     void *user;
+    atomic_bool cancelled; /* nobody waits for it: what has not begun may be left out */
 } bd_submission;
 
 typedef struct bd_device_options {

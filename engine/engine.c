@@ -218,8 +218,10 @@ static void drop_session(bd_core *core, bd_session *session)
 {
     leave_round(core, session);
     for (bd_run *run = core->flight_first; run; run = run->next)
-        if (run->session == session)
+        if (run->session == session) {
             run->session = NULL;
+            atomic_store(&run->submission.cancelled, true);
+        }
     bd_map_remove(&core->sessions, session->number);
     core->sessions_dropped = true;
     uint64_t number = session->number;

@@ -318,6 +318,7 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
     run->submission.launches = run->launches;
     run->submission.launch_count = launch_count;
     run->submission.fault = &run->fault;
+    atomic_store(&run->submission.cancelled, false);
 }
 
 /* ---- results ---- */

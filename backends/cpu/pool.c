@@ -22,7 +22,9 @@ enum {
     THREADS_MAX = 256,
     SPIN_US = 20,
     INLINE_NS = 20000, /* work below this is not worth waking anybody */
+    SHARE_NS = 6000,   /* and below this not worth sharing with one who is awake */
     RANGE_NS_MIN = 4000,
+    RANGE_NS_MAX = 10000000, /* a cancelled submission ends within about this */
     RANGES_MAX = 1 << 22,
     SCRATCH_ALIGN = 64,
 };
@@ -152,9 +154,16 @@ static void run_items(const bd_pool *pool, const struct part *part, int worker, 
     part->pass.run(&call, begin, end);
 }
 
+static bool is_cancelled(const bd_pool *pool)
+{
+    return atomic_load_explicit(&pool->submission->cancelled, memory_order_relaxed);
+}
+
 static void run_range(const bd_pool *pool, int worker, int64_t range)
 {
     const struct stage *stage = &pool->stage;
+    if (is_cancelled(pool))
+        return;
     size_t low = 0, high = stage->parts.count;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
@@ -210,6 +219,7 @@ static void cut_ranges(bd_pool *pool)
     struct stage *stage = &pool->stage;
     double range_ns = stage->ns / (pool->thread_count * 8.0);
     range_ns = range_ns < RANGE_NS_MIN ? RANGE_NS_MIN : range_ns;
+    range_ns = range_ns > RANGE_NS_MAX ? RANGE_NS_MAX : range_ns;
     size_t worker_bytes = 0;
     for (size_t i = 0; i < stage->parts.count; i++)
         if (stage->parts.items[i].worker_bytes > worker_bytes)
@@ -237,7 +247,7 @@ static bool next_stage(bd_pool *pool)
     for (;;) {
         bd_vec_clear(&stage->parts);
         stage->ns = 0;
-        if (pool->launch_number >= submission->launch_count)
+        if (pool->launch_number >= submission->launch_count || is_cancelled(pool))
             return false;
         bd_launch *launch = &submission->launches[pool->launch_number];
         const bd_kernel_ops *ops = launch->kernel->ops;
@@ -303,16 +313,31 @@ static void start_submission(bd_pool *pool, bd_submission *submission)
     pool->pass_number = 0;
 }
 
-static void publish(bd_pool *pool, int64_t range_count)
+/* Workers that sleep look for work. */
+static void wake(bd_pool *pool, int count)
 {
+    atomic_fetch_add(&pool->signal, 1);
+    if (atomic_load(&pool->sleepers) > 0)
+        futex_wake(&pool->signal, count);
+}
+
+static void publish(bd_pool *pool)
+{
+    int64_t range_count = pool->stage.range_count;
     BD_ASSERT(range_count < RANGES_MAX * 2);
     atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
     pool->stage_number = (pool->stage_number + 1) & 0xffff;
     uint64_t word = pool->stage_number << 48 | (uint64_t)range_count << 24;
     atomic_store_explicit(&pool->claims, word, memory_order_release);
-    atomic_fetch_add(&pool->signal, 1);
-    if (atomic_load(&pool->sleepers) > 0)
-        futex_wake(&pool->signal, range_count == 1 ? 1 : INT_MAX);
+    wake(pool, range_count == 1 ? 1 : INT_MAX);
+}
+
+/* Whether others should have a part in the stage that is filled. */
+static bool is_worth_sharing(const bd_pool *pool)
+{
+    int asleep = atomic_load_explicit(&pool->sleepers, memory_order_relaxed);
+    double least_ns = asleep < pool->thread_count - 1 ? SHARE_NS : INLINE_NS;
+    return pool->stage.ns > least_ns && pool->thread_count > 1 && pool->stage.range_count > 1;
 }
 
 /* Called by whoever finished the last range: runs small stages itself, opens a large one, ends the
@@ -321,9 +346,8 @@ static void advance(bd_pool *pool, int worker)
 {
     for (;;) {
         while (next_stage(pool)) {
-            if (pool->stage.ns > INLINE_NS && pool->thread_count > 1 &&
-                pool->stage.range_count > 1) {
-                publish(pool, pool->stage.range_count);
+            if (is_worth_sharing(pool)) {
+                publish(pool);
                 return;
             }
             run_stage_alone(pool, worker);
@@ -400,12 +424,18 @@ static bool is_small(const bd_submission *submission)
     return true;
 }
 
-static void run_inline(bd_pool *pool, bd_submission *submission)
+/* Runs stages from the first on, as long as they are small; false if there are more, of which one
+ * is filled. */
+static bool run_small_stages(bd_pool *pool)
 {
-    start_submission(pool, submission);
-    while (next_stage(pool))
+    double ns = 0;
+    while (next_stage(pool)) {
+        ns += pool->stage.ns;
+        if (ns > INLINE_NS)
+            return false;
         run_stage_alone(pool, 0);
-    submission->done(submission);
+    }
+    return true;
 }
 
 void bd_pool_submit(bd_pool *pool, bd_submission *submission)
@@ -422,16 +452,14 @@ void bd_pool_submit(bd_pool *pool, bd_submission *submission)
     pthread_mutex_unlock(&pool->lock);
     if (was_busy)
         return;
-    if (is_small(submission)) {
-        run_inline(pool, submission);
-    } else {
-        start_submission(pool, submission);
-        if (next_stage(pool)) {
-            publish(pool, pool->stage.range_count);
-            return;
-        }
-        submission->done(submission);
+    if (!is_small(submission))
+        wake(pool, INT_MAX); /* while the first stages run here */
+    start_submission(pool, submission);
+    if (!run_small_stages(pool)) {
+        publish(pool);
+        return;
     }
+    submission->done(submission);
     /* `busy` was ours; anything that came in meanwhile starts on the workers. */
     bd_submission *next = take_waiting(pool);
     if (next) {

@@ -243,6 +243,20 @@ def test_the_work_of_a_vanished_client_is_dropped():
         other.close()
 
 
+def test_a_kernel_of_hours_ends_with_its_client():
+    with Daemon() as daemon:
+        client, other = daemon.connect(), daemon.connect()
+        client.send(batch(1, record("uniform", 0.0, 1.0, [1 << 20, 1 << 18]), record("sum", 1)))
+        client.send(frame("SYNC", [1]))
+        client.sock.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            client.receive()
+        client.close()
+        assert compute(other)
+        assert other.report("STATS")["sessions"]["open"] == 1
+        other.close()
+
+
 @pytest.mark.parametrize("signals, most", [(1, 8), (2, 3)])
 def test_a_busy_daemon_ends_in_time(signals, most):
     with Daemon("--drain-timeout=500ms") as daemon:

@@ -356,7 +356,11 @@ START_TEST(work_runs_in_order)
     atomic_int done = 0;
     for (int i = 0; i < SUBMISSIONS; i++) {
         uint32_t count = i % 3 == 0 ? 0 : i % 3 == 1 ? 2 : 4;
-        submissions[i] = (bd_submission){launches, count, NULL, &fault, finished, &done};
+        submissions[i] = (bd_submission){.launches = launches,
+                                          .launch_count = count,
+                                          .fault = &fault,
+                                          .done = finished,
+                                          .user = &done};
         bd_cpu_driver.ops->submit(device, &submissions[i]);
     }
     while (atomic_load(&done) < SUBMISSIONS)

@@ -41,7 +41,7 @@ typedef struct bd_launch {
     bd_kernel *kernel;
     const bd_block *blocks;
     uint32_t block_count;
-    int64_t run_ns; /* out: how long it ran */
+    int64_t run_ns; /* out: how long it ran; 0 where the device tells of whole submissions only */
 } bd_launch;
 
 /* A list of launches that run in order; a launch sees the writes of those before it.
@@ -52,6 +52,10 @@ typedef struct bd_submission {
     /* as bd_device_ops.scratch_bytes asked for the largest launch; 64-byte aligned */
     void *scratch;
     bd_fault *fault;
+    /* Both are out, and 0 before. How long the launches ran on a device that tells no more; why
+     * they did not all run: DEVICE_LOST, NO_MEMORY or DEVICE, for the engine to free. */
+    int64_t run_ns;
+    bd_error *error;
     void (*done)(struct bd_submission *submission);
     void *user;
     atomic_bool cancelled; /* nobody waits for it: what has not begun may be left out */

@@ -29,7 +29,8 @@ enum {
 
 /* Thread: any. */
 typedef struct bd_core_counters {
-    atomic_uint_fast64_t analyses, replays, launches, fallbacks, ops, cuts, known_plans, sessions;
+    atomic_uint_fast64_t analyses, replays, launches, fallbacks, ops, cuts, known_plans, sessions,
+        run_ns;
 } bd_core_counters;
 
 struct bd_core {

@@ -134,14 +134,17 @@ static void leave_round(bd_core *core, bd_session *session)
 
 /* ---- runs ---- */
 
-static void count_launches(const bd_run *run)
+static void count_launches(bd_core *core, const bd_run *run)
 {
+    uint64_t run_ns = (uint64_t)run->submission.run_ns;
     for (uint32_t i = 0; i < run->submission.launch_count; i++) {
         uint32_t kernel = run->known->plan->launches[run->launch_numbers[i]].kernel;
         bd_cached *cached = run->known->kernels[kernel];
         bd_count(&cached->launches, 1);
         bd_count(&cached->run_ns, (uint64_t)run->launches[i].run_ns);
+        run_ns += (uint64_t)run->launches[i].run_ns;
     }
+    bd_count(&core->counters.run_ns, run_ns);
 }
 
 static void retire_done(bd_core *core)
@@ -153,7 +156,7 @@ static void retire_done(bd_core *core)
             core->flight_last = NULL;
         core->completed = run->order;
         bd_memory_set_completed(core->memory, run->order);
-        count_launches(run);
+        count_launches(core, run);
         bd_session *session = run->session;
         if (session) {
             bd_session_finish_run(session, run);

@@ -107,6 +107,7 @@ void bd_reply_destroy(bd_reply *reply);
 typedef struct bd_engine_stats {
     uint64_t compiles, cache_hits;                                /* kernels */
     uint64_t analyses, replays, launches, fallbacks, known_plans; /* plans */
+    uint64_t run_us; /* that the device worked on them */
     uint64_t ops, cuts;
     uint64_t device_bytes; /* live tensors and running plans */
     uint64_t pool_bytes;   /* held from the device, live or cached */

@@ -16,8 +16,8 @@ typedef struct bd_spoils {
 
 void bd_spoils_clear(bd_spoils *spoils);
 
-/* The error that a finished run's fault means, with the number of the op; NULL if there was none.
- */
+/* What went wrong in a finished run: the device's error, or what a kernel's fault means, with the
+ * number of the op; NULL if nothing did. */
 bd_error *bd_fault_error(const bd_run *run);
 
 /* Of a run that was just bound: poisons outputs that depend on slots spoiled before. */

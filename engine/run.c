@@ -455,6 +455,8 @@ void bd_run_retire(bd_run *run)
 {
     bd_known *known = run->known;
     forget_slot_errors(run);
+    bd_error_free(run->submission.error);
+    run->submission.error = NULL;
     if (known->idle_count < IDLE_MAX) {
         run->next = known->idle;
         known->idle = run;
@@ -503,6 +505,7 @@ bd_error *bd_run_bind(bd_known *known, const bd_binding *outer, bd_run **out)
     }
     run->next = NULL;
     run->fault = (bd_fault){0};
+    run->submission.run_ns = 0;
     run->done = false;
     bd_known_retain(known);
     note_slots(run, &binding);

@@ -22,6 +22,7 @@ void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
         .launches = read_counter(&core->counters.launches),
         .fallbacks = device.fallbacks + read_counter(&core->counters.fallbacks),
         .known_plans = read_counter(&core->counters.known_plans),
+        .run_us = read_counter(&core->counters.run_ns) / 1000,
         .ops = read_counter(&core->counters.ops),
         .cuts = read_counter(&core->counters.cuts),
         .sessions = read_counter(&core->counters.sessions),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A GPT-2-shaped decoder, in burn and, as its judge, in NumPy with gradients worked out by hand."""
+import os
+
 import numpy as np
 
 import burn
@@ -7,6 +9,8 @@ import burn.nn as nn
 import burn.nn.functional as F
 
 SIZES = {"vocab": 1024, "d": 128, "h": 4, "layers": 4, "ctx": 256}
+if os.environ.get("BURND_DEVICE") == "cuda":
+    SIZES = {"vocab": 50304, "d": 768, "h": 12, "layers": 12, "ctx": 1024}
 
 
 class Block(nn.Module):

@@ -78,7 +78,7 @@ def gpt2(p, ids):
 
 
 def parameters(model):
-    return {name: as_float64(parameter.detach().numpy()) for name, parameter in model.named_parameters()}
+    return {name: as_float64(parameter.detach().float().numpy()) for name, parameter in model.named_parameters()}
 
 
 def adam_losses(p, loss_and_gradients, inputs, steps, rate, decay):
@@ -88,6 +88,8 @@ def adam_losses(p, loss_and_gradients, inputs, steps, rate, decay):
     for t in range(1, steps + 1):
         loss, gradients = loss_and_gradients(p, *inputs)
         losses.append(loss)
+        if t == steps:
+            break
         for name, g in gradients.items():
             m[name] = 0.9 * m[name] + 0.1 * g
             v[name] = 0.999 * v[name] + 0.001 * g * g

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference workloads, each a function of its own name that makes one; JUDGED and TRAINED list them."""
+"""The reference workloads, each a function of its own name that makes one; JUDGED and TRAINED list them.
+
+On a GPU (BURND_DEVICE=cuda) they have the sizes and the 16-bit floats of a GPU's user; there the inputs are made on the
+device, and NumPy judges the leading part of a result.
+"""
+import os
+
 import numpy as np
 
 import burn
@@ -10,49 +16,55 @@ import gpt
 import judge
 
 random = np.random.default_rng(0)
+GPU = os.environ.get("BURND_DEVICE", "cpu") == "cuda"
+HALF, HALF_NAME, HALF_BYTES = (burn.bfloat16, "bf16", 2) if GPU else (burn.float32, "f32", 4)
+ROUGH = 2e-2 if GPU else 1e-4  # of results in HALF
 
 
-def normal(*shape):
-    return random.standard_normal(shape).astype(np.float32)
+def normal(*shape, dtype=burn.float32):
+    return burn.randn(*shape).to(dtype) if GPU else random.standard_normal(shape).astype(np.float32)
 
 
 class Workload:
-    """inputs: NumPy arrays; body(tensors) -> result; judge(arrays) -> the right result in float64."""
+    """inputs: NumPy arrays or tensors; body(tensors) -> result; judge(arrays) -> the right result in float64, or its
+    leading part. The judge sees `part` entries of each input (0: all)."""
 
-    def __init__(self, inputs, body, judge, unit, rate, dtype="f32", tolerance=1e-4):
+    def __init__(self, inputs, body, judge, unit, rate, dtype="f32", tolerance=1e-4, part=()):
         self.inputs, self.body, self.judge = inputs, body, judge
         self.unit, self.rate, self.dtype, self.tolerance = unit, rate, dtype, tolerance
+        self.part = part if GPU else ()
 
 
 class Training:
     """make() -> model, optimizer; loss(model, *tensors); judge(parameters, *arrays) -> loss, gradients.
-    The first losses of so many steps are judged."""
+    The first losses of so many steps over the inputs (over `judged` where these are too many) are judged."""
 
-    dtype = "f32"
-
-    def __init__(self, make, inputs, loss, judge, steps, unit, rate):
+    def __init__(self, make, inputs, loss, judge, steps, unit, rate, dtype="f32", tolerance=1e-3, judged=None):
         self.make, self.inputs, self.loss, self.judge = make, inputs, loss, judge
         self.steps, self.unit, self.rate = steps, unit, rate
+        self.dtype, self.tolerance, self.judged = dtype, tolerance, judged or inputs
 
 
-N, R, M = 8 << 20, 2048, 1024
+N, R, C, M = (64 << 20, 16384, 8192, 8192) if GPU else (8 << 20, 2048, 2048, 1024)
 
 
 def pointwise_chain():
     return Workload([normal(N) for _ in range(5)],
                     lambda a, b, c, d, e: F.gelu(a * b + c, approximate="tanh") * d - e,
-                    lambda a, b, c, d, e: gpt.gelu(a * b + c)[0] * d - e, "GB/s", lambda s: 6 * 4 * N / s / 1e9)
+                    lambda a, b, c, d, e: gpt.gelu(a * b + c)[0] * d - e, "GB/s", lambda s: 6 * 4 * N / s / 1e9,
+                    part=[1 << 20] * 5)
 
 
 def softmax_rows():
-    return Workload([normal(R, R)], lambda x: burn.softmax(x, -1), gpt.softmax, "GB/s",
-                    lambda s: 2 * 4 * R * R / s / 1e9)
+    return Workload([normal(R, C, dtype=HALF)], lambda x: burn.softmax(x, -1), gpt.softmax, "GB/s",
+                    lambda s: 2 * HALF_BYTES * R * C / s / 1e9, HALF_NAME, ROUGH, part=[64])
 
 
 def residual_layer_norm():
-    return Workload([normal(R, R), normal(R, R), normal(R), normal(R)],
-                    lambda x, r, w, b: F.layer_norm(x + r, (R,), w, b),
-                    lambda x, r, w, b: judge.layer_norm(x + r, w, b), "GB/s", lambda s: 3 * 4 * R * R / s / 1e9)
+    return Workload([normal(*shape, dtype=HALF) for shape in ((R, C), (R, C), (C,), (C,))],
+                    lambda x, r, w, b: F.layer_norm(x + r, (C,), w, b),
+                    lambda x, r, w, b: judge.layer_norm(x + r, w, b), "GB/s",
+                    lambda s: 3 * HALF_BYTES * R * C / s / 1e9, HALF_NAME, ROUGH, part=[64, 64, 0, 0])
 
 
 def square_sum():
@@ -61,38 +73,42 @@ def square_sum():
 
 
 def matmul_bias_gelu():
-    return Workload([normal(M, M), normal(M, M), normal(M)],
+    return Workload([normal(*shape, dtype=HALF) for shape in ((M, M), (M, M), (M,))],
                     lambda x, w, b: F.gelu(x @ w + b, approximate="tanh"),
-                    lambda x, w, b: gpt.gelu(x @ w + b)[0], "TFLOP/s", lambda s: 2 * M ** 3 / s / 1e12)
+                    lambda x, w, b: gpt.gelu(x @ w + b)[0], "TFLOP/s", lambda s: 2 * M ** 3 / s / 1e12,
+                    HALF_NAME, ROUGH, part=[64, 0, 0])
 
 
 def conv_bn_relu():
-    batch, channels, places = 4, 64, 56
-    return Workload([normal(batch, channels, places, places), normal(channels, channels, 3, 3) / 24, normal(channels),
-                     np.abs(normal(channels)) + 0.5, normal(channels), normal(channels)],
+    batch, channels, places = (64, 128, 56) if GPU else (4, 64, 56)
+    spread = normal(channels, dtype=HALF)
+    return Workload([normal(batch, channels, places, places, dtype=HALF),
+                     normal(channels, channels, 3, 3, dtype=HALF) / 24, normal(channels, dtype=HALF), abs(spread) + 0.5,
+                     normal(channels, dtype=HALF), normal(channels, dtype=HALF)],
                     lambda x, w, mean, var, gamma, beta:
                     F.relu(F.batch_norm(F.conv2d(x, w, padding=1), mean, var, gamma, beta)),
                     judge.conv_bn_relu, "TFLOP/s",
-                    lambda s: 2 * batch * channels * channels * 9 * places * places / s / 1e12)
+                    lambda s: 2 * batch * channels * channels * 9 * places * places / s / 1e12,
+                    HALF_NAME, ROUGH, part=[2, 0, 0, 0, 0, 0])
 
 
 def attention_causal():
-    heads, length, width = 8, 512, 64
-    return Workload([normal(1, heads, length, width) for _ in range(3)],
+    batch, heads, length, width = (8, 16, 4096, 128) if GPU else (1, 8, 512, 64)
+    return Workload([normal(batch, heads, length, width, dtype=HALF) for _ in range(3)],
                     lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-                    lambda q, k, v: gpt.attention(q, k, v)[0], "TFLOP/s",
-                    lambda s: 2 * heads * length * length * width / s / 1e12)
+                    lambda q, k, v: gpt.attention(q[:, :2], k[:, :2], v[:, :2])[0], "TFLOP/s",
+                    lambda s: 2 * batch * heads * length * length * width / s / 1e12, HALF_NAME, ROUGH, part=[1] * 3)
 
 
 def gpt2_decode():
     """The logits of one token after 64 others, whose keys and values lie in caches."""
     sizes, pos = gpt.SIZES, 64
     burn.manual_seed(0)
-    model = gpt.GPT(**sizes).eval()
+    model = gpt.GPT(**sizes).to(HALF).eval()
     shape = (1, sizes["h"], sizes["ctx"], sizes["d"] // sizes["h"])
     arrays = [(normal(*shape), normal(*shape)) for _ in range(sizes["layers"])]
-    caches = [tuple(burn.tensor(a) for a in pair) for pair in arrays]
-    pasts = [tuple(judge.as_float64(a[:, :, :pos]) for a in pair) for pair in arrays]
+    caches = [tuple(burn.tensor(a).to(HALF) for a in pair) for pair in arrays]
+    pasts = [tuple(judge.as_float64(c[:, :, :pos].float().numpy()) for c in pair) for pair in caches]
     numpy_model = gpt.Judge(judge.parameters(model), sizes["h"], sizes["layers"])
 
     @burn.no_grad()
@@ -100,7 +116,7 @@ def gpt2_decode():
         return model(ids, caches, pos)
 
     return Workload([random.integers(0, sizes["vocab"], (1, 1))], body,
-                    lambda ids: numpy_model.logits(ids, pasts, pos)[0], "tokens/s", lambda s: 1 / s)
+                    lambda ids: numpy_model.logits(ids, pasts, pos)[0], "tokens/s", lambda s: 1 / s, HALF_NAME, ROUGH)
 
 
 def dispatch_1000_adds():
@@ -136,17 +152,21 @@ def cnn_train_step():
 
 
 def gpt2_train_step():
-    batch, length, vocab = 4, 128, gpt.SIZES["vocab"]
+    batch, length = (16, 1024) if GPU else (4, 128)
+    vocab = gpt.SIZES["vocab"]
 
     def make():
         model = gpt.GPT(**gpt.SIZES)
         return model, optim.AdamW(model.parameters(), 3e-4)
 
     def loss(model, ids):
-        return F.cross_entropy(model(ids[:, :-1]).reshape(-1, vocab).float(), ids[:, 1:].reshape(-1))
+        with burn.autocast(burn.get_default_device().type, burn.bfloat16, enabled=GPU):
+            logits = model(ids[:, :-1])
+            return F.cross_entropy(logits.reshape(-1, vocab).float(), ids[:, 1:].reshape(-1))
 
-    return Training(make, [random.integers(0, vocab, (batch, length + 1))], loss, judge.gpt2, 3, "tokens/s",
-                    lambda s: batch * length / s)
+    ids = random.integers(0, vocab, (batch, length + 1))
+    return Training(make, [ids], loss, judge.gpt2, 2 if GPU else 3, "tokens/s", lambda s: batch * length / s, HALF_NAME,
+                    1e-2 if GPU else 1e-3, [ids[:1, :65]] if GPU else None)
 
 
 JUDGED = (pointwise_chain, softmax_rows, residual_layer_norm, square_sum, matmul_bias_gelu, conv_bn_relu,

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """burnd's figures on the reference workloads, one JSON object a line.
 
-    burn_bench.py [--device cpu] [--mode stream,program] [--only NAME,...] [--threads N] [--url URL]
+    burn_bench.py [--device cpu] [--mode stream,program] [--only NAME,...] [--threads N] [--url URL] [--warm]
 
 Modes: `stream` sends each op of each iteration; `program` registers the ops once and calls them by one
-message. Every line: {"peer", "workload", "mode", "device", "dtype", "ms", "unit", "value", "launches",
-"device_ms", "compiles", "fallbacks"}; ms is the median wall time of one iteration after warm-up, synchronised;
-device_ms what the device itself was busy for one (0: it does not say). Between
+message. Every line: {"peer", "workload", "mode", "device", "dtype", "ms", "unit", "value", …}; ms is the
+median wall time of one iteration after warm-up, synchronised; README.md explains the other keys. Between
 iterations one element of one input changes, outside the timed span; every result is alive at the sync, and
-the checksum of one is compared with NumPy's. Besides the workloads: ping, sync, ops_batch_64,
-bytes_per_op, first_step_cold and first_step_warm.
+one is compared with NumPy's. Each mode of each workload has a private daemon of its own that has compiled
+nothing yet, but with --warm or --url. Besides the workloads: ping, sync, ops_batch_64, bytes_per_op,
+first_step_cold and first_step_warm.
 """
 import argparse
-import functools
+import contextlib
 import itertools
 import json
 import os
@@ -31,52 +31,23 @@ parser.add_argument("--mode", default="stream,program")
 parser.add_argument("--only", default="")
 parser.add_argument("--threads", type=int, default=0)
 parser.add_argument("--url", default="")
+parser.add_argument("--warm", action="store_true")
 parser.add_argument("--min-s", type=float, default=0.6)
 args = parser.parse_args()
 only = set(filter(None, args.only.split(",")))
 modes = args.mode.split(",")
 os.environ["BURND_DEVICE"] = args.device  # of the private daemon; the workloads' sizes follow it
 
+import added  # noqa: E402
 import burn  # noqa: E402
+import data  # noqa: E402
 import judge  # noqa: E402
 import workloads  # noqa: E402
-
-
-def counters():
-    stats = burn.stats()
-    return (stats["plans"]["launches"], stats["kernels"]["compiles"], stats["plans"]["fallbacks"],
-            stats["plans"]["run_us"])
+from meter import Meter, counters  # noqa: E402
 
 
 def line(**fields):
     print(json.dumps({"peer": f"burn {burn.__version__}", **fields}), flush=True)
-
-
-def measure(step, change):
-    """Median seconds of an iteration, launches of the last one, and its milliseconds on the device. step leaves its
-    result alive at the sync."""
-    for _ in range(5):
-        change()
-        step()
-        burn.sync()
-    times, start, launches = [], time.perf_counter(), 0
-    while len(times) < 5 or (time.perf_counter() - start < args.min_s and len(times) < 2000):
-        change()
-        burn.sync()
-        begin = time.perf_counter()
-        result = step()
-        burn.sync()
-        times.append(time.perf_counter() - begin)
-        del result
-    change()
-    burn.sync()
-    before = counters()
-    for _ in range(3):
-        result = step()
-        burn.sync()
-        del result
-    after = counters()
-    return statistics.median(times), (after[0] - before[0]) // 3, round((after[3] - before[3]) / 3e3, 4)
 
 
 def changing(tensor):
@@ -89,46 +60,54 @@ def changing(tensor):
     return change
 
 
-def as_numpy(tensor):
-    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
-
-
-def judge_result(work, result, tensors):
-    seen = [x[:n] if n else x for x, n in itertools.zip_longest(tensors, work.part, fillvalue=0)]
-    want = np.asarray(work.judge(*(judge.as_float64(as_numpy(x)) for x in seen)))
-    got = as_numpy(result[tuple(map(slice, want.shape))]).astype(np.float64)
+def judge_result(result, want, tolerance):
+    """want: what the result is, or its leading part."""
+    want = np.asarray(want)
+    got = judge.seen(result[tuple(map(slice, want.shape))])
     scale = max(float(np.abs(want).max(initial=0)), 1e-30)
     error = float(np.abs(got - want).max(initial=0)) / scale
     sums = abs(float(got.sum()) - float(want.sum())) / max(float(np.abs(want).sum()), 1e-30)
-    if got.shape != want.shape or not max(error, sums) <= work.tolerance:
+    if got.shape != want.shape or not max(error, sums) <= tolerance:
         raise ValueError(f"wrong result: largest error {error:.3g} of the largest value, checksum off by {sums:.3g}")
+
+
+def checksum(result):
+    """What the lines of all peers can be compared by."""
+    return float(f"{np.abs(judge.seen(result)).mean():.5g}")
 
 
 def run_judged(work, mode):
     tensors = [burn.tensor(x) if isinstance(x, np.ndarray) else x for x in work.inputs]
     body = burn.jit(work.body) if mode == "program" else work.body
     change = changing(tensors[0])
-    measured = measure(lambda: body(*tensors), change)
+    meter = Meter()
+    result = meter.first(lambda: body(*tensors))
+    with meter.aside():
+        check = checksum(result)
+        del result
+    seconds = meter.loop(lambda: body(*tensors), change, args.min_s)
+    fields = meter.fields()
     change()
-    judge_result(work, body(*tensors), tensors)
-    return measured
+    parts = [x[:n] if n else x for x, n in itertools.zip_longest(tensors, work.part, fillvalue=0)]
+    judge_result(body(*tensors), work.judge(*map(judge.seen, parts)), work.tolerance)
+    return seconds, {**fields, "check": check}
 
 
-@functools.lru_cache(1)
-def losses_of(work):
-    """What NumPy says; all modes start from the same parameters."""
+def made(work):
     burn.manual_seed(0)
-    model, optimizer = work.make()
-    group = optimizer.param_groups[0]
-    return judge.adam_losses(judge.parameters(model), work.judge, work.judged, work.steps, group["lr"],
-                             group["weight_decay"])
+    return work.make()
+
+
+known_losses = {}  # by workload: all modes start from the same parameters
 
 
 def run_training(work, mode):
     """Forward, loss, gradients, update. The first losses are judged."""
-    want = losses_of(work)
-    burn.manual_seed(0)
-    model, optimizer = work.make()
+    if work.name not in known_losses:
+        parameters = judge.parameters(made(work)[0])
+        known_losses[work.name] = judge.losses(parameters, work.judge, work.judged, work.steps, work.update)
+    want = known_losses[work.name]
+    model, optimizer = made(work)
     tensors, judged = ([burn.tensor(x) for x in inputs] for inputs in (work.inputs, work.judged))
 
     def step(*inputs):
@@ -139,28 +118,101 @@ def run_training(work, mode):
         return loss
 
     body = burn.jit(step) if mode == "program" else step
-    got = [body(*judged).item() for _ in range(work.steps)]
+    meter = Meter()
+    got = [meter.first(lambda: body(*judged)).item(), *(body(*judged).item() for _ in range(work.steps - 1))]
     if not np.allclose(got, want, rtol=work.tolerance):
         raise ValueError(f"wrong losses: {got}, NumPy has {want}")
-    return measure(lambda: body(*tensors), changing(tensors[0]))
+    seconds = meter.loop(lambda: body(*tensors), changing(tensors[0]), args.min_s)
+    return seconds, {**meter.fields(), "check": float(f"{got[0]:.5g}")}
+
+
+def run_update(work, mode):
+    """Steps of an optimizer; all parameters are judged after three, with a changed gradient in between."""
+    parameters = [burn.nn.Parameter(burn.tensor(a)) for a in work.parameters]
+    for parameter, gradient in zip(parameters, work.gradients):
+        parameter.grad = burn.tensor(gradient)
+    gradients = [parameter.grad for parameter in parameters]
+    optimizer = work.make(parameters)
+    arrays = dict(enumerate(map(judge.as_float64, work.parameters)))
+
+    def step():
+        optimizer.step()
+
+    body = burn.jit(step) if mode == "program" else step
+    change = changing(gradients[0])
+    meter = Meter()
+    meter.first(body)
+    with meter.aside():
+        check = checksum(burn.cat([p.detach().view(-1) for p in parameters]))
+        work.judge.step(arrays, dict(enumerate(map(judge.seen, gradients))))
+        for _ in range(2):
+            change()
+            body()
+            work.judge.step(arrays, dict(enumerate(map(judge.seen, gradients))))
+        for number, parameter in enumerate(parameters):
+            judge_result(parameter.detach(), arrays[number], 1e-5)
+    seconds = meter.loop(body, change, args.min_s)
+    return seconds, {**meter.fields(), "check": check}
+
+
+def run_lengths(work, mode):
+    """One pass over all lengths after a step of the first, then more. The milliseconds are a length's mean."""
+    tensors = [burn.tensor(a) for a in work.inputs]
+    body = burn.jit(work.body) if mode == "program" else work.body
+    meter = Meter()
+    result = meter.first(lambda: body(tensors[0]))
+    with meter.aside():
+        check = checksum(result)
+        del result
+    before, begin, passes = counters()["compiles"], time.perf_counter(), []
+    while len(passes) < 3 or time.perf_counter() - begin < args.min_s:
+        passes.append([timed(body, tensor) for tensor in tensors])
+    fields = {**meter.fields(), **data.spread(passes, [a.shape[1] for a in work.inputs]),
+              "compiles_after_first": counters()["compiles"] - before}
+    for tensor, array in list(zip(tensors, work.inputs))[:3]:
+        judge_result(body(tensor), work.judge(array), 1e-4)
+    return float(np.median(passes[1:], 0).mean()), {**fields, "check": check}
+
+
+def timed(body, tensor):
+    begin = time.perf_counter()
+    result = body(tensor)
+    burn.sync()
+    seconds = time.perf_counter() - begin
+    del result
+    return seconds
 
 
 def run(make, measured):
     name = make.__name__
     if only and name not in only:
         return
-    work = None
     for mode in modes:
         try:
-            work = work or make()
-            before = counters()
-            seconds, launches, device_ms = measured(work, mode)
-            after = counters()
-            line(workload=name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
-                 unit=work.unit, value=round(work.rate(seconds), 3), launches=launches, device_ms=device_ms,
-                 compiles=after[1] - before[1], fallbacks=after[2] - before[2])
+            with new_daemon():
+                workloads.reseed()
+                work = make()
+                work.name = name
+                seconds, fields = measured(work, mode)
+                line(workload=name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
+                     unit=work.unit, value=round(work.rate(seconds), 3), **fields)
         except Exception as error:  # one workload failing must not hide the others
             line(workload=name, mode=mode, error=f"{type(error).__name__}: {error}"[:300])
+
+
+@contextlib.contextmanager
+def new_daemon():
+    if args.url or args.warm:
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["BURND_CACHE_DIR"] = folder
+        burn.disconnect()
+        try:
+            yield
+        finally:
+            burn.disconnect()
+            del os.environ["BURND_CACHE_DIR"]
 
 
 def run_serving():
@@ -244,10 +296,15 @@ if args.threads:
 if args.url:
     burn.connect(args.url)
 burn.set_default_device(args.device)
-for make in workloads.JUDGED:
-    run(make, run_judged)
-for make in workloads.TRAINED:
-    run(make, run_training)
+for module in (workloads, added):
+    for make in module.JUDGED:
+        run(make, run_judged)
+    for make in module.TRAINED:
+        run(make, run_training)
+for make in added.UPDATES:
+    run(make, run_update)
+for make in added.LENGTHS:
+    run(make, run_lengths)
 if not only or only & {"ping", "sync", "ops_batch_64", "bytes_per_op"}:
     run_serving()
 run_first_step()

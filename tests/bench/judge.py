@@ -77,22 +77,69 @@ def gpt2(p, ids):
     return loss, judge.gradients
 
 
+def gru_cell(x, state, weight_ih, weight_hh, bias_ih, bias_hh):
+    def sigmoid(z):
+        return 1 / (1 + np.exp(-z))
+    (ri, zi, ni), (rh, zh, nh) = (np.split(a @ w.T + b, 3, -1)
+                                  for a, w, b in ((x, weight_ih, bias_ih), (state, weight_hh, bias_hh)))
+    update = sigmoid(zi + zh)
+    return (1 - update) * np.tanh(ni + sigmoid(ri + rh) * nh) + update * state
+
+
+def scatter_add(shape, ids, added):
+    out = np.zeros(shape)
+    np.add.at(out, ids, added)
+    return out
+
+
+def seen(tensor):
+    """What a tensor holds."""
+    tensor = tensor.detach()
+    return as_float64((tensor.float() if tensor.is_floating_point() else tensor).numpy())
+
+
 def parameters(model):
-    return {name: as_float64(parameter.detach().float().numpy()) for name, parameter in model.named_parameters()}
+    return {name: seen(parameter) for name, parameter in model.named_parameters()}
 
 
-def adam_losses(p, loss_and_gradients, inputs, steps, rate, decay):
-    """The losses of so many steps of AdamW (Adam where decay is 0) from the parameters p."""
-    m, v = {name: 0 for name in p}, {name: 0 for name in p}
-    inputs, losses = [as_float64(a) for a in inputs], []
-    for t in range(1, steps + 1):
-        loss, gradients = loss_and_gradients(p, *inputs)
-        losses.append(loss)
-        if t == steps:
-            break
+def state(model):
+    """Parameters and buffers."""
+    return {name: seen(tensor) for name, tensor in model.state_dict().items()}
+
+
+class Adam:
+    """AdamW (Adam where decay is 0) on a dict of arrays."""
+
+    def __init__(self, rate, decay=0.0):
+        self.rate, self.decay, self.steps, self.m, self.v = rate, decay, 0, {}, {}
+
+    def step(self, p, gradients):
+        self.steps += 1
         for name, g in gradients.items():
-            m[name] = 0.9 * m[name] + 0.1 * g
-            v[name] = 0.999 * v[name] + 0.001 * g * g
-            step = m[name] / (np.sqrt(v[name] / (1 - 0.999 ** t)) + 1e-8) / (1 - 0.9 ** t)
-            p[name] = p[name] * (1 - rate * decay) - rate * step
-    return losses
+            m = self.m[name] = 0.9 * self.m.get(name, 0) + 0.1 * g
+            v = self.v[name] = 0.999 * self.v.get(name, 0) + 0.001 * g * g
+            step = m / (np.sqrt(v / (1 - 0.999 ** self.steps)) + 1e-8) / (1 - 0.9 ** self.steps)
+            p[name] = p[name] * (1 - self.rate * self.decay) - self.rate * step
+
+
+class Momentum:
+    """SGD with momentum on a dict of arrays."""
+
+    def __init__(self, rate, momentum):
+        self.rate, self.momentum, self.kept = rate, momentum, {}
+
+    def step(self, p, gradients):
+        for name, g in gradients.items():
+            self.kept[name] = self.momentum * self.kept.get(name, 0) + g
+            p[name] = p[name] - self.rate * self.kept[name]
+
+
+def losses(p, loss_and_gradients, inputs, steps, update):
+    """The losses of so many steps from the parameters p."""
+    inputs, found = [as_float64(a) for a in inputs], []
+    while True:
+        loss, gradients = loss_and_gradients(p, *inputs)
+        found.append(loss)
+        if len(found) == steps:
+            return found
+        update.step(p, gradients)

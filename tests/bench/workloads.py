@@ -15,10 +15,17 @@ import burn.optim as optim
 import gpt
 import judge
 
-random = np.random.default_rng(0)
+random = None  # NumPy's generator
 GPU = os.environ.get("BURND_DEVICE", "cpu") == "cuda"
 HALF, HALF_NAME, HALF_BYTES = (burn.bfloat16, "bf16", 2) if GPU else (burn.float32, "f32", 4)
 ROUGH = 2e-2 if GPU else 1e-4  # of results in HALF
+
+
+def reseed():
+    """Before a workload is made: its inputs are always the same."""
+    global random
+    random = np.random.default_rng(0)
+    burn.manual_seed(0)
 
 
 def normal(*shape, dtype=burn.float32):
@@ -36,11 +43,12 @@ class Workload:
 
 
 class Training:
-    """make() -> model, optimizer; loss(model, *tensors); judge(parameters, *arrays) -> loss, gradients.
-    The first losses of so many steps over the inputs (over `judged` where these are too many) are judged."""
+    """make() -> model, optimizer; loss(model, *tensors); judge(parameters, *arrays) -> loss, gradients; update: the
+    optimizer in NumPy. The first losses of so many steps over the inputs (over `judged` where these are too many) are
+    judged."""
 
-    def __init__(self, make, inputs, loss, judge, steps, unit, rate, dtype="f32", tolerance=1e-3, judged=None):
-        self.make, self.inputs, self.loss, self.judge = make, inputs, loss, judge
+    def __init__(self, make, inputs, loss, judge, update, steps, unit, rate, dtype="f32", tolerance=1e-3, judged=None):
+        self.make, self.inputs, self.loss, self.judge, self.update = make, inputs, loss, judge, update
         self.steps, self.unit, self.rate = steps, unit, rate
         self.dtype, self.tolerance, self.judged = dtype, tolerance, judged or inputs
 
@@ -139,7 +147,7 @@ def classify(model, x, y):
 def mlp_train_step():
     return Training(lambda: with_adam(nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
                                                     nn.Linear(512, 10))),
-                    [normal(128, 784), random.integers(0, 10, 128)], classify, judge.mlp, 5, "steps/s",
+                    [normal(128, 784), random.integers(0, 10, 128)], classify, judge.mlp, judge.Adam(1e-3), 5, "steps/s",
                     lambda s: 1 / s)
 
 
@@ -147,7 +155,7 @@ def cnn_train_step():
     return Training(lambda: with_adam(nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(),
                                                     nn.MaxPool2d(2), nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(),
                                                     nn.Linear(128, 10))),
-                    [normal(128, 1, 28, 28), random.integers(0, 10, 128)], classify, judge.cnn, 3, "images/s",
+                    [normal(128, 1, 28, 28), random.integers(0, 10, 128)], classify, judge.cnn, judge.Adam(1e-3), 3, "images/s",
                     lambda s: 128 / s)
 
 
@@ -165,8 +173,8 @@ def gpt2_train_step():
             return F.cross_entropy(logits.reshape(-1, vocab).float(), ids[:, 1:].reshape(-1))
 
     ids = random.integers(0, vocab, (batch, length + 1))
-    return Training(make, [ids], loss, judge.gpt2, 2 if GPU else 3, "tokens/s", lambda s: batch * length / s, HALF_NAME,
-                    1e-2 if GPU else 1e-3, [ids[:1, :65]] if GPU else None)
+    return Training(make, [ids], loss, judge.gpt2, judge.Adam(3e-4, 1e-2), 2 if GPU else 3, "tokens/s",
+                    lambda s: batch * length / s, HALF_NAME, 1e-2 if GPU else 1e-3, [ids[:1, :65]] if GPU else None)
 
 
 JUDGED = (pointwise_chain, softmax_rows, residual_layer_norm, square_sum, matmul_bias_gelu, conv_bn_relu,

@@ -3,6 +3,7 @@
 """burnd's figures on the reference workloads, one JSON object a line.
 
     burn_bench.py [--device cpu] [--mode stream,program] [--only NAME,...] [--threads N] [--url URL] [--warm]
+                  [--roofline]
 
 Modes: `stream` sends each op of each iteration; `program` registers the ops once and calls them by one
 message. Every line: {"peer", "workload", "mode", "device", "dtype", "ms", "unit", "value", …}; ms is the
@@ -32,6 +33,7 @@ parser.add_argument("--only", default="")
 parser.add_argument("--threads", type=int, default=0)
 parser.add_argument("--url", default="")
 parser.add_argument("--warm", action="store_true")
+parser.add_argument("--roofline", action="store_true")
 parser.add_argument("--min-s", type=float, default=0.6)
 args = parser.parse_args()
 only = set(filter(None, args.only.split(",")))
@@ -42,6 +44,7 @@ import added  # noqa: E402
 import burn  # noqa: E402
 import data  # noqa: E402
 import judge  # noqa: E402
+import roofline  # noqa: E402
 import workloads  # noqa: E402
 from meter import Meter, counters  # noqa: E402
 
@@ -193,7 +196,10 @@ def run(make, measured):
                 workloads.reseed()
                 work = make()
                 work.name = name
+                before = machine.limit(name, work) if machine else {}
                 seconds, fields = measured(work, mode)
+                if machine:
+                    fields |= roofline.shares(before, machine.limit(name, work), seconds, fields.get("device_ms"))
                 line(workload=name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
                      unit=work.unit, value=round(work.rate(seconds), 3), **fields)
         except Exception as error:  # one workload failing must not hide the others
@@ -291,6 +297,9 @@ def run_first_step():
                      unit="s", value=round(seconds, 4))
 
 
+machine = None
+if args.roofline:
+    machine = roofline.Roofline(args.threads or len(os.sched_getaffinity(0)))
 if args.threads:
     os.environ["BURND_THREADS"] = str(args.threads)
 if args.url:

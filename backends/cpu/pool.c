@@ -24,7 +24,7 @@ enum {
     INLINE_NS = 20000, /* work below this is not worth waking anybody */
     SHARE_NS = 6000,   /* and below this not worth sharing with one who is awake */
     RANGE_NS_MIN = 4000,
-    RANGE_NS_MAX = 10000000, /* a cancelled submission ends within about this */
+    RANGE_NS_MAX = 10000000, /* of a cancelled submission the ranges that are under way still run */
     RANGES_MAX = 1 << 22,
     SCRATCH_ALIGN = 64,
 };

@@ -246,7 +246,7 @@ def test_the_work_of_a_vanished_client_is_dropped():
 def test_a_kernel_of_hours_ends_with_its_client():
     with Daemon() as daemon:
         client, other = daemon.connect(), daemon.connect()
-        client.send(batch(1, record("uniform", 0.0, 1.0, [1 << 20, 1 << 18]), record("sum", 1)))
+        client.send(batch(1, record("uniform", 0.0, 1.0, [1 << 20, 1 << 18]), record("sum", 1), record("free", [2])))
         client.send(frame("SYNC", [1]))
         client.sock.settimeout(0.5)
         with pytest.raises(TimeoutError):

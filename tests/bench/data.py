@@ -17,6 +17,7 @@ CUMSUM = (2048, 2048)
 ADAMW = {"rate": 1e-3, "decay": 1e-2}
 ADAMW_SHAPES = [shape for _ in range(50) for shape in ((256, 256), (256,), (64, 256), (64,))]
 RESNET = {"classes": 1000, "side": 224, "batch": 2, "rate": 1e-3, "momentum": 0.9}
+GPT2 = {"vocab": 1024, "d": 128, "h": 4, "layers": 4, "ctx": 256}
 LENGTHS_GPT = {"vocab": 1024, "d": 128, "h": 4, "layers": 2, "ctx": 512}
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import burn
 import burn.nn as nn
 import burn.nn.functional as F
+import data
 
-SIZES = {"vocab": 1024, "d": 128, "h": 4, "layers": 4, "ctx": 256}
+SIZES = data.GPT2
 if os.environ.get("BURND_DEVICE") == "cuda":
     SIZES = {"vocab": 50304, "d": 768, "h": 12, "layers": 12, "ctx": 1024}
 

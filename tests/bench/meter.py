@@ -8,6 +8,7 @@ import time
 
 import burn
 import burn._core
+from memory import peak_kib, reset_peak
 
 
 def counters():
@@ -40,37 +41,22 @@ def cpu_ms(pids):
     return sum(time.clock_gettime_ns((~pid << 3) | 2) for pid in pids) / 1e6  # clock_getcpuclockid of each
 
 
-def memory_kib(pid, key):
-    with open(f"/proc/{pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith(key + ":"))
-
-
 class Meter:
     """Made just before the first step. result = first(step); then loop(step, change); then fields()."""
 
     def __init__(self):
         burn.sync()
         self.pids = processes()
-        self.high = self.memory = self.reset_peak()
+        self.high = self.memory = reset_peak(self.pids)
         self.counters, self.kernels = counters(), kernels()
         self.made = {}
-
-    def peak(self):
-        return sum(memory_kib(pid, "VmHWM") for pid in self.pids)
-
-    def reset_peak(self):
-        """The peak is what is there now."""
-        for pid in self.pids:
-            with open(f"/proc/{pid}/clear_refs", "w") as file:
-                file.write("5")
-        return self.peak()
 
     @contextlib.contextmanager
     def aside(self):
         """What is done within does not count as memory of a step."""
-        self.high = max(self.high, self.peak())
+        self.high = max(self.high, peak_kib(self.pids))
         yield
-        self.reset_peak()
+        reset_peak(self.pids)
 
     def first(self, step):
         begin = time.perf_counter()
@@ -117,4 +103,4 @@ class Meter:
         now = counters()
         return {**self.made, "compiles": now["compiles"] - self.counters["compiles"],
                 "fallbacks": now["fallbacks"] - self.counters["fallbacks"],
-                "peak_growth_mib": round((max(self.high, self.peak()) - self.memory) / 1024, 2)}
+                "peak_growth_mib": round((max(self.high, peak_kib(self.pids)) - self.memory) / 1024, 2)}

@@ -6,10 +6,12 @@
 
 Every line: {"peer", "workload", "mode", "device", "dtype", "ms", "unit", "value", "check"}; ms is the median wall time
 of one iteration after warm-up, the device synchronised. check is the mean absolute value of the first result (of
-training the first loss): equal to burn's, for the arrays are the same.
+training the first loss): equal to burn's, for the arrays are the same. peak_growth_mib is the growth of the peak of
+resident memory since just before the first step; gpt2_train_step is here for it.
 """
 import argparse
 import json
+import os
 import statistics
 import time
 
@@ -19,6 +21,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import data
+from memory import peak_kib, reset_peak
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -72,11 +75,13 @@ def run(name, make, unit, rate, dtype="f32", measured=None, dynamic=None):
         try:
             made = make()
             step = torch.compile(made, dynamic=dynamic) if mode == "compile" else made
+            before = reset_peak([os.getpid()])
             if measured:
                 seconds, fields = measured(step)
             else:
                 fields = {"check": checksum(step())}
                 seconds = measure(step)
+            fields["peak_growth_mib"] = round((peak_kib([os.getpid()]) - before) / 1024, 2)
             print(json.dumps({"peer": f"torch {torch.__version__}", "workload": name, "mode": mode, "device": args.device,
                               "dtype": dtype, "ms": round(seconds * 1e3, 4), "unit": unit, "value": round(rate(seconds), 3),
                               **fields}), flush=True)
@@ -235,6 +240,23 @@ class GPT(nn.Module):
             x = block(x)
         return self.head(self.ln(x))
 
+
+def make_gpt2_train():
+    model = GPT(**data.GPT2).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), 3e-4)
+    ids = tensor(data.integers("gpt2.ids", data.GPT2["vocab"], 4, 129))
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+        loss.backward()
+        optimizer.step()
+        return loss
+    return step
+
+
+if device.type == "cpu":
+    run("gpt2_train_step", make_gpt2_train, "tokens/s", lambda s: 512 / s)
 
 lengths = data.lengths()
 

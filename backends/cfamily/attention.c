@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The ATTENTION family: a block of threads a query, its scores in scratch. */
+ * The ATTENTION family. `attend` takes all: a block of threads a query, its scores in scratch. The
+ * entries on attention.cuh are for 16-bit floats whose addresses fit into 32 bits. */
 #include "backends/cfamily/parts.h"
+
+#include <math.h>
 
 static void print_product(bd_printer *p)
 {
@@ -40,7 +43,7 @@ static void print_weights(bd_printer *p)
                           "const double divisor = none ? 1.0 : (double)total.v;\n");
 }
 
-void bd_print_attention(bd_printer *p)
+static void print_by_query(bd_printer *p)
 {
     const bd_kir_phase *score = bd_print_find(p->program, BD_KIR_SCORE);
     burn_dtype type = (burn_dtype)p->program->instrs[score->first + score->count - 1].dtype;
@@ -70,4 +73,107 @@ void bd_print_attention(bd_printer *p)
     bd_print_phase(p, bd_print_find(p->program, BD_KIR_EPILOGUE));
     bd_text_add(&p->text, "}\n__syncthreads();\n}\n");
     bd_print_exit(p);
+}
+
+bool bd_cfamily_has_product(const bd_kir *program)
+{
+    return bd_print_find(program, BD_KIR_OPERAND_A) != NULL;
+}
+
+bool bd_cfamily_attends_by_tiles(const bd_kir *program)
+{
+    static const bd_kir_phase_kind kinds[] = {BD_KIR_OPERAND_A, BD_KIR_OPERAND_B,
+                                              BD_KIR_OPERAND_C};
+    burn_dtype c = bd_cfamily_element(program, BD_KIR_OPERAND_C);
+    for (int i = bd_cfamily_has_product(program) ? 0 : 2; i < 3; i++) {
+        bd_parts parts;
+        bd_parts_of(program, bd_print_find(program, kinds[i]), &parts);
+        if (parts.count == 0 || parts.count > BD_PARTS_MAX ||
+            bd_cfamily_element(program, kinds[i]) != c)
+            return false;
+    }
+    return c == BURN_F16 || c == BURN_BF16;
+}
+
+static bool is_index(const bd_kir *program, bd_kir_value value, bd_kir_role role)
+{
+    const bd_kir_instr *instr = &program->instrs[value - 1];
+    return instr->code == BD_KIR_INDEX && program->axes[instr->index].role == role;
+}
+
+/* Scores of keys n > m + reach are -inf: the comparison n - m <= reach that says so, and the value
+ * `reach`; 0: no such comparison is known. */
+static bd_kir_value reach_of(const bd_kir *program, const bd_kir_phase *score,
+                             bd_kir_value *out_reach)
+{
+    const bd_kir_instr *all = program->instrs, *at = &all[score->first + score->count - 1];
+    do
+        at = &all[at->operands[0] - 1];
+    while (at->code == BD_KIR_CAST && burn_dtype_is_float((burn_dtype)at->dtype));
+    if (at->code != BD_KIR_SELECT)
+        return 0;
+    const bd_kir_instr *test = &all[at->operands[0] - 1], *other = &all[at->operands[2] - 1];
+    if (other->code != BD_KIR_CONST || other->f != -INFINITY || test->code != BD_KIR_LE)
+        return 0;
+    const bd_kir_instr *apart = &all[test->operands[0] - 1];
+    if (apart->code != BD_KIR_SUB || !is_index(program, apart->operands[0], BD_KIR_N) ||
+        !is_index(program, apart->operands[1], BD_KIR_M) || test->operands[1] > score->first)
+        return 0;
+    *out_reach = test->operands[1];
+    return at->operands[0];
+}
+
+static void print_score(bd_printer *p, const bd_kir_phase *score, bd_kir_value spared)
+{
+    bd_text_add(&p->text, "const auto score = [&](bool whole, u32 batch, u32 m, u32 n, float acc)"
+                          " INLINED -> float {\nfloat out;\n");
+    bd_print_places(p, BD_KIR_BATCH, "batch");
+    bd_print_places(p, BD_KIR_M, "m");
+    bd_print_places(p, BD_KIR_N, "n");
+    p->yield = "out";
+    p->spared = spared;
+    bd_print_phase(p, score);
+    p->spared = 0;
+    bd_text_add(&p->text, "return out;\n};\n");
+}
+
+static void print_by_tiles(bd_printer *p, int width)
+{
+    const bd_kir_phase *score = bd_print_find(p->program, BD_KIR_SCORE);
+    bool product = bd_cfamily_has_product(p->program);
+    bool bf16 = bd_cfamily_element(p->program, BD_KIR_OPERAND_C) == BURN_BF16;
+    bd_kir_value reach = 0, spared = reach_of(p->program, score, &reach);
+    p->threads = BD_CFAMILY_ATTEND_THREADS;
+    p->at_once = 2;
+    bd_print_entry(p, width == 64 ? "attend_64" : "attend_128");
+    p->threads = p->at_once = 0;
+    bd_print_extents(p);
+    bd_print_extent(p, "e_count", BD_KIR_E);
+    bd_text_add(&p->text, "const i64 far = 0x3fffffff, reach = ");
+    if (spared)
+        bd_text_add(&p->text, "v%d < -far ? -far : v%d > far ? far : v%d;\n", reach, reach, reach);
+    else
+        bd_text_add(&p->text, "far;\n");
+    bd_text_add(&p->text, "const spans spans = {(int)batch_count, (int)m_count, (int)n_count,"
+                          " (int)k_count, (int)e_count, (int)reach};\n");
+    if (product) {
+        bd_print_operand(p, "a", BD_KIR_OPERAND_A);
+        bd_print_operand(p, "b", BD_KIR_OPERAND_B);
+    }
+    bd_print_operand(p, "c", BD_KIR_OPERAND_C);
+    print_score(p, score, spared);
+    bd_print_epilogue(p, BD_KIR_M, BD_KIR_E);
+    bd_text_add(&p->text, "attend_queries<%d, %s, %s>(%s, c, score, epilogue, spans);\n", width,
+                bf16 ? "true" : "false", product ? "true" : "false", product ? "a, b" : "c, c");
+    bd_print_exit(p);
+}
+
+void bd_print_attention(bd_printer *p)
+{
+    print_by_query(p);
+    if (!bd_cfamily_attends_by_tiles(p->program))
+        return;
+    bd_text_add(&p->text, "%s%s", bd_cfamily_product, bd_cfamily_attention);
+    print_by_tiles(p, 64);
+    print_by_tiles(p, 128);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The CONTRACTION family: a block of threads makes a tile of 64 x 64 from slices of both operands
- * in shared memory; a thread has 4 x 4 sums. */
+ * The CONTRACTION family. `product` takes all: a block of threads makes a tile of 64 x 64 from
+ * slices of both operands in shared memory; a thread has 4 x 4 sums. The entries on product.cuh
+ * are for floats whose addresses fit into 32 bits. */
 #include "backends/cfamily/parts.h"
 
 /* Element (row or column, k) of an operand to shared memory; beyond the edges it is 0. */
@@ -36,11 +37,8 @@ static void print_epilogue(bd_printer *p)
     bd_text_add(&p->text, "}\n");
 }
 
-void bd_print_contraction(bd_printer *p)
+static void print_product(bd_printer *p)
 {
-    const bd_kir_phase *a = bd_print_find(p->program, BD_KIR_OPERAND_A);
-    burn_dtype element = (burn_dtype)p->program->instrs[a->first + a->count - 1].dtype;
-    bd_text_add(&p->text, "typedef %s acc_t;\n", bd_print_type(bd_kir_accumulator(element)));
     bd_print_entry(p, "product");
     bd_print_extent(p, "batch_count", BD_KIR_BATCH);
     bd_print_extent(p, "m_count", BD_KIR_M);
@@ -71,4 +69,46 @@ void bd_print_contraction(bd_printer *p)
     print_epilogue(p);
     bd_text_add(&p->text, "}\n");
     bd_print_exit(p);
+}
+
+/* An entry whose work is one call of product.cuh. */
+static void print_tiled(bd_printer *p, const char *name, int at_once, const char *call)
+{
+    p->at_once = at_once;
+    bd_print_entry(p, name);
+    p->at_once = 0;
+    bd_print_extents(p);
+    bd_text_add(&p->text, "const extents z = {(int)batch_count, (int)m_count, (int)n_count,"
+                          " (int)k_count};\n");
+    bd_print_operand(p, "a", BD_KIR_OPERAND_A);
+    bd_print_operand(p, "b", BD_KIR_OPERAND_B);
+    bd_print_epilogue(p, BD_KIR_M, BD_KIR_N);
+    bd_text_add(&p->text, "%s", call);
+    bd_print_exit(p);
+}
+
+void bd_print_contraction(bd_printer *p)
+{
+    burn_dtype element = bd_cfamily_element(p->program, BD_KIR_OPERAND_A);
+    bd_text_add(&p->text, "typedef %s acc_t;\n", bd_print_type(bd_kir_accumulator(element)));
+    print_product(p);
+    bd_cfamily_tiles tiles = bd_cfamily_tiles_of(p->program);
+    if (tiles == BD_CFAMILY_NO_TILES)
+        return;
+    bool half = tiles == BD_CFAMILY_HALF_TILES;
+    bd_text_add(&p->text, "%s", bd_cfamily_product);
+    bd_text_add(&p->text,
+                "template <int R, class A, class B> struct math {\ntypedef %s_math<R, %sA, B> type;"
+                "\n};\n"
+                "#define TILE(R) make_tile<R, typename math<R, decltype(a), decltype(b)>::type>("
+                "a, b, epilogue, z, lanes, scratch)\n",
+                half ? "half" : "float", !half ? "" : element == BURN_BF16 ? "true, " : "false, ");
+    print_tiled(p, "large", 2, "TILE(128);\n");
+    print_tiled(p, "small", 4, "TILE(64);\n");
+    print_tiled(p, "join", 0,
+                "join_pieces(epilogue, z, (int)(lanes & 0xffff), (const float *)scratch);\n");
+    print_tiled(p, "columns", 0,
+                half ? element == BURN_BF16 ? "make_columns<8, true>(a, b, epilogue, z);\n"
+                                            : "make_columns<8, false>(a, b, epilogue, z);\n"
+                     : "make_columns<4, false>(a, b, epilogue, z);\n");
 }

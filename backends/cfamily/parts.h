@@ -5,11 +5,27 @@
 #include "backends/cfamily/print.h"
 #include "backends/cfamily/text.h"
 
+/* An element's address, what a guard compares, and an index, as sums of a row's and a depth's part. */
+typedef enum bd_part_kind { BD_PART_ACCESS, BD_PART_GUARD, BD_PART_AXIS } bd_part_kind;
+typedef struct bd_part {
+    bd_part_kind kind;
+    int number;
+} bd_part;
+enum { BD_PARTS_MAX = 16 };
+typedef struct bd_parts {
+    int count; /* may be above the limit: too many */
+    bd_part each[BD_PARTS_MAX];
+} bd_parts;
+
 typedef struct bd_printer {
     bd_text text;
     const bd_kir *program;
     bool by_block;     /* a row belongs to a block of threads */
     const char *yield; /* the variable that YIELD sets */
+    const bd_parts *parts; /* of the operand that is printed; NULL: positions are variables */
+    int spared; /* number of a comparison that holds if the variable `whole` does; 0: none */
+    int threads;           /* of a block; 0: as usual */
+    int at_once;           /* blocks that a processor must be able to hold; 0: any number */
 } bd_printer;
 
 /* The C type of a value in registers, and of an element in memory. */
@@ -22,6 +38,8 @@ const char *bd_print_round(burn_dtype dtype);
 
 /* "extern "C" ... name(...) {" with the arguments as variables, and the UNIFORM phases. */
 void bd_print_entry(bd_printer *printer, const char *name);
+/* The arguments as variables, once more where they would else be kept in registers for long. */
+void bd_print_arguments(bd_printer *printer);
 void bd_print_exit(bd_printer *printer);
 /* `i64 NAME = product of the extents of a role` */
 void bd_print_extent(bd_printer *printer, const char *name, bd_kir_role role);
@@ -30,6 +48,19 @@ void bd_print_positions(bd_printer *printer, bd_kir_role role, const char *from)
 /* All statements of a phase. */
 void bd_print_phase(bd_printer *printer, const bd_kir_phase *phase);
 const bd_kir_phase *bd_print_find(const bd_kir *program, bd_kir_phase_kind kind);
+
+/* What an operand phase needs of a row and a depth. */
+void bd_parts_of(const bd_kir *program, const bd_kir_phase *phase, bd_parts *out);
+void bd_print_part(bd_printer *printer, bd_part_kind kind, int number);
+/* As bd_print_positions, in 32 bits. */
+void bd_print_places(bd_printer *printer, bd_kir_role role, const char *from);
+/* The operand of product.cuh that an operand phase is, and its functions. */
+void bd_print_operand(bd_printer *printer, const char *name, bd_kir_phase_kind kind);
+
+/* The counts of all points of BATCH, M, N and K. */
+void bd_print_extents(bd_printer *printer);
+/* `epilogue`, a function of product.cuh, over the axes of two roles beside BATCH. */
+void bd_print_epilogue(bd_printer *printer, bd_kir_role rows, bd_kir_role columns);
 
 void bd_print_loop(bd_printer *printer);
 void bd_print_contraction(bd_printer *printer);

@@ -68,7 +68,10 @@ static void print_guard(bd_printer *p, int number)
 {
     const bd_kir_guard *guard = &p->program->guards[number];
     bd_text_add(&p->text, "inside(");
-    print_line(p, guard->offset, guard->strides);
+    if (p->parts)
+        bd_print_part(p, BD_PART_GUARD, number);
+    else
+        print_line(p, guard->offset, guard->strides);
     bd_text_add(&p->text, ", %s)", bd_print_int(guard->extent));
     if (guard->also) {
         bd_text_add(&p->text, " && ");
@@ -81,7 +84,10 @@ static void print_element(bd_printer *p, const bd_kir_instr *instr)
 {
     const bd_kir_access *access = &p->program->accesses[instr->index];
     bd_text_add(&p->text, "b%d[", access->buffer);
-    print_line(p, access->offset, access->strides);
+    if (p->parts)
+        bd_print_part(p, BD_PART_ACCESS, instr->index);
+    else
+        print_line(p, access->offset, access->strides);
     if (instr->code == BD_KIR_LOAD_AT || instr->code == BD_KIR_STORE_AT)
         bd_text_add(&p->text, " + v%d * %s",
                     instr->operands[instr->code == BD_KIR_STORE_AT ? 1 : 0],
@@ -237,7 +243,10 @@ static void print_value(bd_printer *p, const bd_kir_instr *instr)
         bd_text_add(&p->text, "%s", bd_print_int(instr->integer));
         break;
     case BD_KIR_INDEX:
-        bd_text_add(&p->text, "p%d", instr->index);
+        if (p->parts)
+            bd_print_part(p, BD_PART_AXIS, instr->index);
+        else
+            bd_text_add(&p->text, "p%d", instr->index);
         break;
     case BD_KIR_GUARD:
         print_guard(p, instr->index);
@@ -318,6 +327,8 @@ static void print_statement(bd_printer *p, int number)
     } else {
         bd_text_add(&p->text, "const %s v%d = ", bd_print_type((burn_dtype)instr->dtype),
                     number + 1);
+        if (p->spared == number + 1)
+            bd_text_add(&p->text, "whole || ");
         print_value(p, instr);
         bd_text_add(&p->text, ";\n");
     }

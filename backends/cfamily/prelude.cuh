@@ -61,10 +61,9 @@ FN u16 as_f16(float value)
 FN float from_bf16(u16 bits) { return __uint_as_float((u32)bits << 16); }
 FN u16 as_bf16(float value)
 {
-    u32 bits = __float_as_uint(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (u16)(bits >> 16 | 0x40u);
-    return (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    u16 bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
 }
 FN float to_f16(float value) { return from_f16(as_f16(value)); }
 FN float to_bf16(float value) { return from_bf16(as_bf16(value)); }

@@ -6,7 +6,7 @@
 const char bd_cfamily_parameters[] =
     "const i64 *arguments, fault *problem, char *scratch, i64 lanes, u32 launch, u32 block";
 
-static void print_arguments(bd_printer *p)
+void bd_print_arguments(bd_printer *p)
 {
     const bd_kir *program = p->program;
     int at = 0;
@@ -27,9 +27,12 @@ static void print_arguments(bd_printer *p)
 
 void bd_print_entry(bd_printer *p, const char *name)
 {
-    bd_text_add(&p->text, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s)\n{\n",
-                BD_CFAMILY_THREADS, name, bd_cfamily_parameters);
-    print_arguments(p);
+    bd_text_add(&p->text, "extern \"C\" __global__ void __launch_bounds__(%d",
+                p->threads ? p->threads : BD_CFAMILY_THREADS);
+    if (p->at_once)
+        bd_text_add(&p->text, ", %d", p->at_once);
+    bd_text_add(&p->text, ") %s(%s)\n{\n", name, bd_cfamily_parameters);
+    bd_print_arguments(p);
     for (int i = 0; i < p->program->phase_count; i++)
         if (p->program->phases[i].kind == BD_KIR_UNIFORM)
             bd_print_phase(p, &p->program->phases[i]);
@@ -70,7 +73,9 @@ void bd_print_positions(bd_printer *p, bd_kir_role role, const char *from)
 
 char *bd_cfamily_print(const bd_kir *program)
 {
-    bd_printer printer = {.program = program};
+    bd_kir folded = *program;
+    bd_cfamily_fold(&folded);
+    bd_printer printer = {.program = &folded};
     bd_text_add(&printer.text, "%s", bd_cfamily_prelude);
     if (program->family == BD_KIR_CONTRACTION)
         bd_print_contraction(&printer);

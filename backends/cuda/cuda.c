@@ -12,6 +12,7 @@
 
 /* CUdevice_attribute, CUstream_flags and CUevent_flags of the driver API. */
 enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76, NON_BLOCKING = 1, NO_TIMING = 2 };
+enum { SHARED_BYTES = 8 }; /* CUfunction_attribute: at most so much dynamic shared memory */
 
 static bool cuda_probe(char *reason, size_t reason_bytes)
 {
@@ -222,25 +223,60 @@ static void cuda_kernel_free(bd_device *device, bd_kernel *kernel)
     bd_free(kernel);
 }
 
+static int room_of(const bd_kernel *kernel)
+{
+    return (int)(kernel->tiles == BD_CFAMILY_NO_TILES ? bd_cuda_attention_room(kernel->program)
+                                                      : bd_cuda_product_room(kernel->tiles));
+}
+
 static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
 {
     const bd_cuda_symbols *cuda = device->cuda;
+    bd_kir_family family = kernel->program->family;
     const struct {
         const char *name;
         void **place;
     } entries[] = {{"rows", &kernel->rows},
                    {"blocks", &kernel->blocks},
                    {"product", &kernel->product},
-                   {"attend", &kernel->attend}};
-    bd_kir_family family = kernel->program->family;
+                   {"attend", &kernel->attend},
+                   {"large", &kernel->large},
+                   {"small", &kernel->small},
+                   {"join", &kernel->join},
+                   {"columns", &kernel->columns},
+                   {"attend_64", &kernel->attend_64},
+                   {"attend_128", &kernel->attend_128}};
+    bool tiled = kernel->tiles != BD_CFAMILY_NO_TILES;
+    bool attends = family == BD_KIR_ATTENTION && bd_cfamily_attends_by_tiles(kernel->program);
     const bool there[] = {family == BD_KIR_LOOP, family == BD_KIR_LOOP && kernel->shares_rows,
-                          family == BD_KIR_CONTRACTION, family == BD_KIR_ATTENTION};
+                          family == BD_KIR_CONTRACTION, family == BD_KIR_ATTENTION,
+                          tiled, tiled, tiled, tiled, attends, attends};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (there[i])
             BD_TRY(bd_cuda_check(
                 cuda->cuModuleGetFunction(entries[i].place, kernel->module, entries[i].name),
                 "find a kernel's function"));
+    void *const roomy[] = {kernel->large, kernel->attend_64, kernel->attend_128};
+    for (int i = 0; i < 3; i++)
+        if (roomy[i])
+            BD_TRY(bd_cuda_check(cuda->cuFuncSetAttribute(roomy[i], SHARED_BYTES, room_of(kernel)),
+                                 "give a kernel shared memory"));
     return NULL;
+}
+
+/* What is asked of the program once, not at each launch. */
+static void describe_tiles(bd_kernel *kernel, bd_kir *program)
+{
+    if (program->family == BD_KIR_CONTRACTION) {
+        bd_cfamily_fold(program);
+        kernel->tiles = bd_cfamily_tiles_of(program);
+    } else {
+        kernel->c = bd_cfamily_side_of(program, BD_KIR_OPERAND_C);
+        if (!bd_cfamily_has_product(program))
+            return;
+    }
+    kernel->a = bd_cfamily_side_of(program, BD_KIR_OPERAND_A);
+    kernel->b = bd_cfamily_side_of(program, BD_KIR_OPERAND_B);
 }
 
 static bd_error *load_kernel(bd_device *device, const bd_kir *program, const void *image,
@@ -248,7 +284,10 @@ static bd_error *load_kernel(bd_device *device, const bd_kir *program, const voi
 {
     bd_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
     bd_arena_init(&kernel->arena);
-    kernel->program = bd_kir_clone(program, &kernel->arena);
+    bd_kir *own = bd_kir_clone(program, &kernel->arena);
+    if (program->family != BD_KIR_LOOP)
+        describe_tiles(kernel, own);
+    kernel->program = own;
     kernel->checks = bd_checks_create(program);
     kernel->shares_rows = bd_cfamily_shares_rows(program);
     kernel->words = program->int_count + program->buffer_count + program->scalar_count;

@@ -58,6 +58,9 @@ static bd_cuda_grid loop_grid(const bd_kernel *kernel, const int64_t *ints, int 
 static bd_cuda_grid product_grid(const bd_kernel *kernel, const int64_t *ints, int processors)
 {
     const bd_kir *program = kernel->program;
+    bd_cuda_grid tiled;
+    if (bd_cuda_product_grid(kernel, ints, processors, &tiled))
+        return tiled;
     int64_t tile = BD_CFAMILY_TILE;
     int64_t tiles = extent_of(program, ints, BD_KIR_BATCH) *
                     ((extent_of(program, ints, BD_KIR_M) + tile - 1) / tile) *
@@ -69,6 +72,9 @@ static bd_cuda_grid product_grid(const bd_kernel *kernel, const int64_t *ints, i
 static bd_cuda_grid attention_grid(const bd_kernel *kernel, const int64_t *ints, int processors)
 {
     const bd_kir *program = kernel->program;
+    bd_cuda_grid tiled;
+    if (bd_cuda_attention_grid(kernel, ints, &tiled))
+        return tiled;
     int64_t rows =
         extent_of(program, ints, BD_KIR_BATCH) * extent_of(program, ints, BD_KIR_M);
     int64_t bytes = extent_of(program, ints, BD_KIR_N) * 8;

@@ -3,24 +3,39 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "backends/cfamily/print.h"
 #include "backends/shared/checks.h"
 #include "proto/base/arena.h"
 
 struct bd_kernel {
     bd_arena arena;
-    const bd_kir *program; /* its own copy */
+    const bd_kir *program; /* its own copy, folded */
     bd_checks *checks;     /* NULL: no index is checked */
     bool shares_rows;
     int words;    /* 8-byte arguments of a block */
     void *module; /* the driver's */
     void *rows, *blocks, *product, *attend; /* functions; NULL: not of this program */
+    bd_cfamily_tiles tiles;
+    bd_cfamily_side a, b, c; /* of tiles; nothing where there is no such operand */
+    void *large, *small, *join, *columns, *attend_64, *attend_128;
 };
 
 /* One launch of a function. */
 typedef struct bd_cuda_grid {
     void *function;
-    unsigned blocks; /* 0: nothing to do */
+    unsigned blocks;  /* 0: nothing to do */
+    unsigned threads; /* of a block; 0: BD_CFAMILY_THREADS */
     int64_t lanes;
-    size_t scratch_bytes;
+    size_t scratch_bytes, shared_bytes;
+    void *then; /* NULL, or a second function, with the same arguments */
+    unsigned then_blocks;
 } bd_cuda_grid;
 bd_cuda_grid bd_cuda_grid_of(const bd_kernel *kernel, const int64_t *ints, int processors);
+/* False if this product is for the function `product`. */
+bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
+                          bd_cuda_grid *out);
+/* False if this attention is for the function `attend`. */
+bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cuda_grid *out);
+/* The most shared memory that tiles take. */
+size_t bd_cuda_product_room(bd_cfamily_tiles tiles);
+size_t bd_cuda_attention_room(const bd_kir *program);

@@ -55,13 +55,20 @@ static void flush(batch *b)
     for (int i = 0; i < b->count && !b->error; i++) {
         ready *it = &b->each[i];
         uint64_t scratch = (uint64_t)(uintptr_t)b->submission->scratch;
+        unsigned threads = it->grid.threads ? it->grid.threads : BD_CFAMILY_THREADS;
         void *parameters[] = {&it->arguments,  &b->problem,  &scratch,
                               &it->grid.lanes, &it->launch, &it->block};
         note(b,
              device->cuda->cuLaunchKernel(it->grid.function, it->grid.blocks, 1, 1,
-                                          BD_CFAMILY_THREADS, 1, 1, 0, device->stream, parameters,
-                                          NULL),
+                                          threads, 1, 1, (unsigned)it->grid.shared_bytes,
+                                          device->stream, parameters, NULL),
              "launch a kernel");
+        if (it->grid.then && !b->error)
+            note(b,
+                 device->cuda->cuLaunchKernel(it->grid.then, it->grid.then_blocks, 1, 1,
+                                              BD_CFAMILY_THREADS, 1, 1, 0, device->stream,
+                                              parameters, NULL),
+                 "launch a kernel");
     }
     b->count = 0;
 }

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products by tiles: what generated CONTRACTION kernels stand on besides prelude.cuh. A block of
+// 256 threads makes a tile of R x R sums from slices of both operands that lie in shared memory.
+//
+// An operand is made of generated functions. The address of an element, what its guards compare and
+// its indices are sums of two parts, one of its row and one of its depth (k): `row` and `depth`
+// write them into tables of shared memory, `value` takes both and gives the element, `place` its
+// address. Plans (how a launch runs, chosen from the sizes) are integers: bits 0..15 how many pieces
+// k is cut into; then flags.
+enum { A_WIDE = 1 << 16, B_WIDE = 1 << 17, A_BY_DEPTH = 1 << 18, B_BY_DEPTH = 1 << 19 };
+
+#define INLINED __attribute__((always_inline)) // of generated functions
+
+extern __shared__ __align__(1024) char shared_room[];
+
+struct extents {
+    int batch, m, n, k;
+};
+
+// ALONG: elements of neighbouring k are neighbours in memory, else (if any) those of neighbouring
+// rows. PLAIN: an element is one number in memory.
+template <int PARTS, bool ALONG, bool PLAIN, class ROW, class DEPTH, class VALUE, class PLACE>
+struct operand {
+    static const int parts = PARTS;
+    static const bool along = ALONG, plain = PLAIN;
+    const ROW &row;
+    const DEPTH &depth;
+    const VALUE &value;
+    const PLACE &place;
+    bool wide;     // 16 bytes at once
+    bool by_depth; // one by one, neighbouring threads take neighbouring k
+};
+template <int PARTS, bool ALONG, bool PLAIN, class ROW, class DEPTH, class VALUE, class PLACE>
+FN operand<PARTS, ALONG, PLAIN, ROW, DEPTH, VALUE, PLACE>
+operand_of(const ROW &row, const DEPTH &depth, const VALUE &value, const PLACE &place, bool wide,
+           bool by_depth)
+{
+    return {row, depth, value, place, PLAIN && wide, by_depth};
+}
+
+// ---- instructions ----
+FN u32 shared_address(const void *at) { return (u32)__cvta_generic_to_shared(at); }
+// 16 bytes to shared memory some time later; zeros if they are not there.
+FN void copy_later(void *to, const void *from, bool there)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(there ? 16 : 0)
+                 : "memory");
+}
+FN void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int OPEN> FN void await_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(OPEN) : "memory");
+}
+template <bool TURNED> FN void load_matrices(u32 *to, const void *from)
+{
+    if (TURNED)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                     : "r"(shared_address(from))
+                     : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                     : "r"(shared_address(from))
+                     : "memory");
+}
+// 16 x 8 sums += 16 x 16 times 16 x 8.
+template <bool BF16> FN void multiply(float *sums, const u32 *a, const u32 *b)
+{
+    if (BF16)
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                     "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                     : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    else
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                     "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                     : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// ---- end of instructions
+
+// Of a float that holds a 16-bit value.
+template <bool BF16> FN u16 half_bits(float value)
+{
+    return BF16 ? (u16)(__float_as_uint(value) >> 16) : as_f16(value);
+}
+template <bool BF16> FN float half_value(u16 bits)
+{
+    return BF16 ? from_bf16(bits) : from_f16(bits);
+}
+
+// ---- one operand on its way to shared memory ----
+// The tables of parts: of all rows, and of two slices' depths.
+template <int R, int D, class O> struct tables {
+    int rows[R][O::parts], depths[2][D][O::parts];
+};
+template <int R, int D, class O>
+FN void mark_rows(const O &o, tables<R, D, O> &at, int batch, int first, int count)
+{
+    for (int r = threadIdx.x; r < R; r += 256)
+        o.row(batch, first + r < count ? first + r : 0, at.rows[r]);
+}
+template <int R, int D, class O>
+FN void mark_depths(const O &o, tables<R, D, O> &at, int thread, int slice, int first, int end)
+{
+    const int k = first + slice * D + thread;
+    if (thread >= 0 && thread < D)
+        o.depth(k < end ? k : 0, at.depths[slice & 1][thread]);
+}
+
+// f32: slices of 16 rows of k, R long; all elements pass through registers.
+template <int R, class O> struct float_side {
+    static const int D = 16, BYTES = D * (R + 4) * 4;
+    typedef tables<R, D, O> marks;
+    float kept[R / 16];
+    FN float *at(char *slice, int row, int k) { return (float *)slice + k * (R + 4) + row; }
+    FN int wide_row(int i) { return O::along ? i / 4 : i % (R / 4) * 4; }
+    FN int wide_depth(int i) { return O::along ? i % 4 * 4 : i / (R / 4); }
+
+    __device__ void fetch(const O &o, const marks &t, int slice, char *, int left)
+    {
+        if (o.wide) {
+#pragma unroll
+            for (int i = 0; i < R / 64; i++) {
+                const int e = threadIdx.x + i * 256, row = wide_row(e), k = wide_depth(e);
+                float4 four = {0, 0, 0, 0};
+                if (k < left)
+                    four = *(const float4 *)o.place(t.rows[row], t.depths[slice & 1][k]);
+                kept[4 * i] = four.x;
+                kept[4 * i + 1] = four.y;
+                kept[4 * i + 2] = four.z;
+                kept[4 * i + 3] = four.w;
+            }
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < R / 16; i++) {
+            const int e = threadIdx.x + i * 256, row = o.by_depth ? e / D : e % R;
+            const int k = o.by_depth ? e % D : e / R;
+            kept[i] = k < left ? o.value(t.rows[row], t.depths[slice & 1][k]) : 0.0f;
+        }
+    }
+    __device__ void put(const O &o, char *to)
+    {
+#pragma unroll
+        for (int i = 0; i < R / 64 && o.wide; i++) {
+            const int e = threadIdx.x + i * 256, row = wide_row(e), k = wide_depth(e);
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                *at(to, O::along ? row : row + j, O::along ? k + j : k) = kept[4 * i + j];
+        }
+#pragma unroll
+        for (int i = 0; i < R / 16 && !o.wide; i++) {
+            const int e = threadIdx.x + i * 256;
+            *at(to, o.by_depth ? e / D : e % R, o.by_depth ? e % D : e / R) = kept[i];
+        }
+    }
+};
+
+// 16 bits: slices 32 deep, in the order of memory; whole pieces of 16 bytes go there directly. The
+// pieces of a row are permuted, so that matrices are read from all banks.
+template <int R, bool BF16, class O> struct half_side {
+    static const int D = 32, BYTES = D * R * 2;
+    typedef tables<R, D, O> marks;
+    u32 kept[R * D / 512];
+    FN char *at(char *slice, int row, int k)
+    {
+        if (O::along)
+            return slice + row * (D * 2) + ((k >> 3 ^ (row >> 1 & 3)) << 4) + (k & 7) * 2;
+        return slice + k * (R * 2) + ((row >> 3 ^ (k & 7)) << 4) + (row & 7) * 2;
+    }
+    FN u32 element(const O &o, const marks &t, int slice, int row, int k, int left)
+    {
+        return k < left ? half_bits<BF16>(o.value(t.rows[row], t.depths[slice & 1][k])) : 0u;
+    }
+    __device__ void fetch(const O &o, const marks &t, int slice, char *to, int left)
+    {
+        if (o.wide) {
+#pragma unroll
+            for (int i = 0; i < R / 64; i++) {
+                const int e = threadIdx.x + i * 256;
+                const int row = O::along ? e / (D / 8) : e % (R / 8) * 8;
+                const int k = O::along ? e % (D / 8) * 8 : e / (R / 8);
+                copy_later(at(to, row, k), o.place(t.rows[row], t.depths[slice & 1][k]), k < left);
+            }
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < R * D / 512; i++) {
+            const int e = threadIdx.x + i * 256;
+            const int row = o.by_depth ? e / (D / 2) : e % (R / 2) * 2;
+            const int k = o.by_depth ? e % (D / 2) * 2 : e / (R / 2);
+            const int row_2 = o.by_depth ? row : row + 1, k_2 = o.by_depth ? k + 1 : k;
+            kept[i] = element(o, t, slice, row, k, left) |
+                      element(o, t, slice, row_2, k_2, left) << 16;
+        }
+    }
+    __device__ void put(const O &o, char *to)
+    {
+        if (o.wide)
+            return;
+#pragma unroll
+        for (int i = 0; i < R * D / 512; i++) {
+            const int e = threadIdx.x + i * 256;
+            const int row = o.by_depth ? e / (D / 2) : e % (R / 2) * 2;
+            const int k = o.by_depth ? e % (D / 2) * 2 : e / (R / 2);
+            if (o.by_depth == O::along) {
+                *(u32 *)at(to, row, k) = kept[i];
+            } else {
+                *(u16 *)at(to, row, k) = (u16)kept[i];
+                *(u16 *)at(to, o.by_depth ? row : row + 1, o.by_depth ? k + 1 : k) =
+                    (u16)(kept[i] >> 16);
+            }
+        }
+    }
+};
+
+// ---- sums of a tile, held by its threads ----
+template <int R, class A, class B> struct float_math {
+    static const int STAGES = 2, T = R / 16, PITCH = R + 4;
+    typedef float_side<R, A> a_side;
+    typedef float_side<R, B> b_side;
+    float sums[T][T];
+    FN int place(int thread, int i) { return thread * 4 + i / 4 * 64 + i % 4; }
+
+    __device__ void start()
+    {
+#pragma unroll
+        for (int i = 0; i < T * T; i++)
+            sums[i / T][i % T] = 0.0f;
+    }
+    __device__ void add(char *a_slice, char *b_slice)
+    {
+        const int y = threadIdx.x / 16, x = threadIdx.x % 16;
+#pragma unroll
+        for (int k = 0; k < a_side::D; k++) {
+            float a[T], b[T];
+#pragma unroll
+            for (int i = 0; i < T; i += 4) {
+                *(float4 *)&a[i] = *(const float4 *)a_side::at(a_slice, place(y, i), k);
+                *(float4 *)&b[i] = *(const float4 *)b_side::at(b_slice, place(x, i), k);
+            }
+#pragma unroll
+            for (int i = 0; i < T; i++)
+#pragma unroll
+                for (int j = 0; j < T; j++)
+                    sums[i][j] = fmaf(a[i], b[j], sums[i][j]);
+        }
+    }
+    __device__ void give(float *to)
+    {
+        const int y = threadIdx.x / 16, x = threadIdx.x % 16;
+#pragma unroll
+        for (int i = 0; i < T; i++)
+#pragma unroll
+            for (int j = 0; j < T; j++)
+                to[place(y, i) * PITCH + place(x, j)] = sums[i][j];
+    }
+};
+
+// 8 warps, 2 x 4; a warp has R/2 x R/4 sums.
+template <int R, bool BF16, class A, class B> struct half_math {
+    static const int STAGES = 4, MI = R / 32, NI = R / 32, PITCH = R + 8;
+    typedef half_side<R, BF16, A> a_side;
+    typedef half_side<R, BF16, B> b_side;
+    float sums[MI][NI][4];
+
+    __device__ void start()
+    {
+#pragma unroll
+        for (int i = 0; i < MI * NI * 4; i++)
+            sums[i / 4 / NI][i / 4 % NI][i % 4] = 0.0f;
+    }
+    __device__ void add(char *a_slice, char *b_slice)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        const int m = warp / 4 * (R / 2), n = warp % 4 * (R / 4);
+#pragma unroll
+        for (int k = 0; k < a_side::D; k += 16) {
+            u32 a[MI][4], b[NI][2];
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+                const int row = A::along ? lane % 16 : lane / 8 % 2 * 8;
+                const int depth = A::along ? lane / 16 * 8 : lane % 8 + lane / 16 * 8;
+                load_matrices<!A::along>(a[i], a_side::at(a_slice, m + i * 16 + row, k + depth));
+            }
+#pragma unroll
+            for (int j = 0; j < NI; j += 2) {
+                const int row = B::along ? lane % 8 + lane / 16 * 8 : lane / 16 * 8;
+                const int depth = B::along ? lane / 8 % 2 * 8 : lane % 16;
+                load_matrices<!B::along>(b[j], b_side::at(b_slice, n + j * 8 + row, k + depth));
+            }
+#pragma unroll
+            for (int i = 0; i < MI; i++)
+#pragma unroll
+                for (int j = 0; j < NI; j++)
+                    multiply<BF16>(sums[i][j], a[i], b[j]);
+        }
+    }
+    __device__ void give(float *to)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        const int m = warp / 4 * (R / 2) + lane / 4, n = warp % 4 * (R / 4) + lane % 4 * 2;
+#pragma unroll
+        for (int i = 0; i < MI; i++)
+#pragma unroll
+            for (int j = 0; j < NI; j++)
+#pragma unroll
+                for (int half = 0; half < 2; half++)
+                    *(float2 *)&to[(m + i * 16 + half * 8) * PITCH + n + j * 8] =
+                        make_float2(sums[i][j][2 * half], sums[i][j][2 * half + 1]);
+    }
+};
+
+// ---- tiles ----
+// Tiles that run side by side share rows or columns.
+struct corner {
+    int piece, batch, m, n;
+};
+FN corner corner_of(u32 number, const extents &z, int tile_m, int tile_n)
+{
+    const u32 tiles_m = (z.m + tile_m - 1) / tile_m, tiles_n = (z.n + tile_n - 1) / tile_n;
+    const u32 each = tiles_m * tiles_n, whole = number / each, rest = number % each;
+    const u32 group = rest / (8 * tiles_n), first = group * 8;
+    const u32 high = tiles_m - first < 8 ? tiles_m - first : 8, in = rest % (8 * tiles_n);
+    return {(int)(whole / z.batch), (int)(whole % z.batch), (int)((first + in % high) * tile_m),
+            (int)(in / high * tile_n)};
+}
+
+// Sums in shared memory to where they belong: through the epilogue, or a piece's to scratch.
+template <int ROWS, int COLUMNS, int PITCH, class E>
+FN void finish_tile(const float *tile, const E &epilogue, const extents &z, const corner &at,
+                    int pieces, float *scratch)
+{
+    const int n = at.n + threadIdx.x % COLUMNS;
+    if (n >= z.n)
+        return;
+    const int rows = z.m - at.m < ROWS ? z.m - at.m : ROWS;
+    const float *from = tile + threadIdx.x % COLUMNS;
+    const i64 first = ((i64)(at.piece * z.batch + at.batch) * z.m + at.m) * z.n + n;
+#pragma unroll 4
+    for (int r = threadIdx.x / COLUMNS; r < rows; r += 256 / COLUMNS) {
+        if (pieces > 1)
+            scratch[first + (i64)r * z.n] = from[r * PITCH];
+        else
+            epilogue(at.batch, at.m + r, n, from[r * PITCH]);
+    }
+}
+
+template <int R, class MATH, class A, class B, class E>
+FN void make_tile(const A &a, const B &b, const E &epilogue, const extents &z, i64 plan,
+                  char *scratch)
+{
+    typedef typename MATH::a_side a_side;
+    typedef typename MATH::b_side b_side;
+    const int STAGES = MATH::STAGES, D = a_side::D;
+    __shared__ typename a_side::marks a_marks;
+    __shared__ typename b_side::marks b_marks;
+    char *const a_ring = shared_room, *const b_ring = a_ring + STAGES * a_side::BYTES;
+    const int pieces = (int)(plan & 0xffff), slices_all = (z.k + D - 1) / D;
+    const corner at = corner_of(blockIdx.x, z, R, R);
+    const int each = (slices_all + pieces - 1) / pieces, first = at.piece * each * D;
+    const int end = first + each * D < z.k ? first + each * D : z.k;
+    const int slices = (end - first + D - 1) / D; // none or less: nothing to add
+    a_side a_moving;
+    b_side b_moving;
+    MATH math;
+    math.start();
+    mark_rows(a, a_marks, at.batch, at.m, z.m);
+    mark_rows(b, b_marks, at.batch, at.n, z.n);
+    for (int s = 0; s < STAGES - 1; s++) {
+        mark_depths(a, a_marks, threadIdx.x, s, first, end);
+        mark_depths(b, b_marks, threadIdx.x - 128, s, first, end);
+        __syncthreads();
+        if (s < slices) {
+            a_moving.fetch(a, a_marks, s, a_ring + s * a_side::BYTES, end - first - s * D);
+            b_moving.fetch(b, b_marks, s, b_ring + s * b_side::BYTES, end - first - s * D);
+            a_moving.put(a, a_ring + s * a_side::BYTES);
+            b_moving.put(b, b_ring + s * b_side::BYTES);
+        }
+        close_copies();
+    }
+    mark_depths(a, a_marks, threadIdx.x, STAGES - 1, first, end);
+    mark_depths(b, b_marks, threadIdx.x - 128, STAGES - 1, first, end);
+    for (int s = 0; s < slices; s++) {
+        const int next = s + STAGES - 1, now = s % STAGES, then = next % STAGES;
+        await_copies<STAGES - 2>();
+        __syncthreads();
+        if (next < slices) {
+            a_moving.fetch(a, a_marks, next, a_ring + then * a_side::BYTES, end - first - next * D);
+            b_moving.fetch(b, b_marks, next, b_ring + then * b_side::BYTES, end - first - next * D);
+        }
+        close_copies();
+        mark_depths(a, a_marks, threadIdx.x, next + 1, first, end);
+        mark_depths(b, b_marks, threadIdx.x - 128, next + 1, first, end);
+        math.add(a_ring + now * a_side::BYTES, b_ring + now * b_side::BYTES);
+        if (next < slices) {
+            a_moving.put(a, a_ring + then * a_side::BYTES);
+            b_moving.put(b, b_ring + then * b_side::BYTES);
+        }
+    }
+    await_copies<0>();
+    __syncthreads();
+    math.give((float *)shared_room);
+    __syncthreads();
+    finish_tile<R, R, MATH::PITCH>((const float *)shared_room, epilogue, z, at, pieces,
+                                   (float *)scratch);
+}
+
+// The sums of all pieces, in their order.
+template <class E>
+FN void join_pieces(const E &epilogue, const extents &z, int pieces, const float *scratch)
+{
+    const i64 all = (i64)z.batch * z.m * z.n;
+    for (i64 e = (i64)blockIdx.x * 256 + threadIdx.x; e < all; e += (i64)gridDim.x * 256) {
+        float sum = 0.0f;
+#pragma unroll 4
+        for (int p = 0; p < pieces; p++)
+            sum += scratch[p * all + e];
+        const u32 row = (u32)(e / z.n);
+        epilogue((int)(row / z.m), (int)(row % z.m), (int)(e % z.n), sum);
+    }
+}
+
+// ---- few rows: a warp a column, its k divided among lanes ----
+template <int COUNT, class O> FN void load_run(const O &o, const int *row, int k, int left, float *to)
+{
+    int parts[O::parts];
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) {
+        if (j < left)
+            o.depth(k + j, parts);
+        to[j] = j < left ? o.value(row, parts) : 0.0f;
+    }
+}
+// Bits of 16 bytes as floats.
+template <bool BF16> FN void spread(const uint4 &bits, float *to)
+{
+    const u32 words[] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        to[j] = half_value<BF16>((u16)(words[j / 2] >> j % 2 * 16));
+}
+template <int COUNT, bool BF16, class O>
+FN void load_wide(const O &o, const int *row, int k, bool there, float *to)
+{
+    int parts[O::parts];
+    uint4 bits = {0, 0, 0, 0};
+    if (there) {
+        o.depth(k, parts);
+        bits = *(const uint4 *)o.place(row, parts);
+    }
+    if (COUNT == 8) {
+        spread<BF16>(bits, to);
+    } else {
+        to[0] = __uint_as_float(bits.x);
+        to[1] = __uint_as_float(bits.y);
+        to[2] = __uint_as_float(bits.z);
+        to[3] = __uint_as_float(bits.w);
+    }
+}
+// COUNT: elements of 16 bytes.
+template <int COUNT, bool BF16, class A, class B, class E>
+FN void make_columns(const A &a, const B &b, const E &epilogue, const extents &z)
+{
+    const int M = 4, lane = threadIdx.x % 32;
+    const u32 column = blockIdx.x * 8 + threadIdx.x / 32;
+    const int batch = (int)(column / z.n), n = (int)(column % z.n);
+    if (batch >= z.batch)
+        return;
+    int a_rows[M][A::parts], b_row[B::parts];
+    float sums[M] = {};
+    b.row(batch, n, b_row);
+#pragma unroll
+    for (int m = 0; m < M; m++)
+        a.row(batch, m < z.m ? m : 0, a_rows[m]);
+#pragma unroll 4
+    for (int k = lane * COUNT; k < z.k; k += 32 * COUNT) {
+        float x[COUNT], y[COUNT];
+        if (B::along && b.wide)
+            load_wide<COUNT, BF16>(b, b_row, k, true, y);
+        else
+            load_run<COUNT>(b, b_row, k, z.k - k, y);
+#pragma unroll
+        for (int m = 0; m < M; m++) {
+            if (m >= z.m)
+                continue;
+            if (A::along && a.wide)
+                load_wide<COUNT, BF16>(a, a_rows[m], k, true, x);
+            else
+                load_run<COUNT>(a, a_rows[m], k, z.k - k, x);
+#pragma unroll
+            for (int j = 0; j < COUNT; j++)
+                sums[m] = fmaf(x[j], y[j], sums[m]);
+        }
+    }
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+        for (int far = 16; far > 0; far /= 2)
+            sums[m] += __shfl_xor_sync(0xffffffffu, sums[m], far);
+        if (m < z.m && lane == 0)
+            epilogue(batch, m, n, sums[m]);
+    }
+}

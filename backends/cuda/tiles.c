@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How products and attention by tiles are launched: which tiles, in how many pieces of k, read
+ * how. */
+#include <stdlib.h>
+
+#include "backends/cfamily/print.h"
+#include "backends/cuda/kernel.h"
+
+enum {
+    LARGE_DEPTH = 128, /* a piece of k is at least so long */
+    WAVES = 2,         /* blocks that each processor should have */
+    PIECES_BYTES_MOST = 256 << 20,
+    BLOCKS_MOST = INT32_MAX,
+    JOIN_BLOCKS = 8, /* a processor */
+    COLUMNS_AT_ONCE = 8,
+    SMALL_COST = 5, /* of a small tile, where a large one costs SMALL_WORTH */
+    SMALL_WORTH = 12,
+};
+static const int64_t ADDRESS_MOST = INT32_MAX;
+
+typedef struct sizes {
+    int64_t batch, m, n, k, e;
+} sizes;
+
+static int64_t ceiling(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t extent_at(const bd_kir *program, const int64_t *ints, int axis)
+{
+    return bd_kir_int_value(program->axes[axis].extent, ints);
+}
+
+/* Whether all that a line of strides reaches fits into 32 bits. */
+static bool fits(const bd_kir *program, const int64_t *ints, bd_kir_int offset,
+                 const bd_kir_int *strides)
+{
+    int64_t reach = llabs(bd_kir_int_value(offset, ints));
+    for (int axis = 0; axis < program->axis_count; axis++) {
+        int64_t stride = llabs(bd_kir_int_value(strides[axis], ints));
+        int64_t steps = extent_at(program, ints, axis) - 1;
+        if (steps > 0 && stride > ADDRESS_MOST / steps)
+            return false;
+        reach += steps > 0 ? stride * steps : 0;
+    }
+    return reach <= ADDRESS_MOST;
+}
+
+static bool all_fits(const bd_kir *program, const int64_t *ints, const sizes *z)
+{
+    const int64_t each[] = {z->batch, z->m, z->n, z->k, z->e};
+    for (int i = 0; i < 5; i++)
+        if (each[i] < 1 || each[i] > ADDRESS_MOST)
+            return false;
+    for (int i = 0; i < program->access_count; i++)
+        if (!fits(program, ints, program->accesses[i].offset, program->accesses[i].strides))
+            return false;
+    for (int i = 0; i < program->guard_count; i++)
+        if (!fits(program, ints, program->guards[i].offset, program->guards[i].strides))
+            return false;
+    return true;
+}
+
+/* What a plain operand reads. */
+static const bd_kir_access *access_of(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        for (int i = phase->first; phase->kind == kind && i < phase->first + phase->count; i++)
+            if (program->instrs[i].code == BD_KIR_LOAD)
+                return &program->accesses[program->instrs[i].index];
+    }
+    return NULL;
+}
+
+/* Whether runs of `step` elements along a role begin at whole multiples of it. */
+static bool runs(const bd_kir *program, const int64_t *ints, const bd_kir_access *access,
+                 bd_kir_role role, int64_t step)
+{
+    int64_t run = 1;
+    bool inside = true;
+    for (int axis = program->axis_count - 1; axis >= 0; axis--) {
+        int64_t extent = extent_at(program, ints, axis);
+        int64_t stride = bd_kir_int_value(access->strides[axis], ints);
+        if (extent == 1)
+            continue;
+        bool of_role = program->axes[axis].role == role;
+        if (of_role && inside && stride == run)
+            run *= extent;
+        else if (stride % step != 0)
+            return false;
+        else
+            inside = inside && !of_role;
+    }
+    return run % step == 0 && bd_kir_int_value(access->offset, ints) % step == 0;
+}
+
+/* The stride of a role's innermost axis that is no single point, and how long it is. */
+static int64_t innermost(const bd_kir *program, const int64_t *ints, const bd_kir_access *access,
+                         bd_kir_role role, int64_t *out_extent)
+{
+    *out_extent = 1;
+    for (int axis = program->axis_count - 1; axis >= 0; axis--)
+        if (program->axes[axis].role == role && extent_at(program, ints, axis) != 1) {
+            *out_extent = extent_at(program, ints, axis);
+            return llabs(bd_kir_int_value(access->strides[axis], ints));
+        }
+    return INT64_MAX;
+}
+
+/* Whether neighbouring threads should read neighbouring k. */
+static bool by_depth(const bd_kir *program, const int64_t *ints, const bd_kir_access *access,
+                     const bd_cfamily_side *side)
+{
+    int64_t rows_extent = 1, k_extent = 1;
+    if (!access)
+        return false;
+    int64_t k = innermost(program, ints, access, side->depth, &k_extent);
+    int64_t row = innermost(program, ints, access, side->rows, &rows_extent);
+    return k != row ? k != 0 && (k < row || row == 0) : k_extent > rows_extent;
+}
+
+/* Flags of a plan. */
+static int64_t ways_to_read(const bd_kernel *kernel, const int64_t *ints)
+{
+    const bd_kir *program = kernel->program;
+    const struct {
+        const bd_cfamily_side *side;
+        bd_kir_phase_kind kind;
+        int64_t wide, by_depth;
+    } sides[] = {{&kernel->a, BD_KIR_OPERAND_A, BD_CFAMILY_A_WIDE, BD_CFAMILY_A_BY_DEPTH},
+                 {&kernel->b, BD_KIR_OPERAND_B, BD_CFAMILY_B_WIDE, BD_CFAMILY_B_BY_DEPTH},
+                 {&kernel->c, BD_KIR_OPERAND_C, BD_CFAMILY_C_WIDE, BD_CFAMILY_C_BY_DEPTH}};
+    int64_t step = kernel->tiles == BD_CFAMILY_FLOAT_TILES ? 4 : 8, ways = 0;
+    for (int i = 0; i < 3; i++) {
+        const bd_cfamily_side *side = sides[i].side;
+        const bd_kir_access *access = access_of(program, sides[i].kind);
+        if (side->plain &&
+            runs(program, ints, access, side->along ? side->depth : side->rows, step))
+            ways |= sides[i].wide;
+        if (by_depth(program, ints, access, side))
+            ways |= sides[i].by_depth;
+    }
+    return ways;
+}
+
+/* Bytes of shared memory beside the tables: the ring of slices, then the tile of sums. */
+static size_t room_of(bd_cfamily_tiles tiles, int64_t tile)
+{
+    size_t side = (size_t)tile, sums = side * (side + 8) * 4;
+    size_t float_ring = (size_t)2 * 2 * 16 * (side + 4) * 4, half_ring = (size_t)4 * 2 * 32 * side * 2;
+    size_t ring = tiles == BD_CFAMILY_HALF_TILES ? half_ring : float_ring;
+    return ring > sums ? ring : sums;
+}
+
+size_t bd_cuda_product_room(bd_cfamily_tiles tiles)
+{
+    return room_of(tiles, BD_CFAMILY_LARGE);
+}
+
+static int64_t tiles_of(const sizes *z, int64_t tile)
+{
+    return z->batch * ceiling(z->m, tile) * ceiling(z->n, tile);
+}
+
+/* So many pieces of k that all processors have work. */
+static int64_t pieces_of(const sizes *z, int64_t tiles, int processors)
+{
+    int64_t wanted = (int64_t)processors * WAVES / tiles, longest = z->k / LARGE_DEPTH;
+    int64_t room = PIECES_BYTES_MOST / (z->batch * z->m * z->n * 4);
+    wanted = wanted < longest ? wanted : longest;
+    wanted = wanted < room ? wanted : room;
+    if (wanted > BD_CFAMILY_PIECES_MOST)
+        wanted = BD_CFAMILY_PIECES_MOST;
+    return wanted < 1 ? 1 : wanted;
+}
+
+static bool columns_fit(const bd_kernel *kernel, const sizes *z)
+{
+    return z->m <= BD_CFAMILY_FEW_ROWS && kernel->b.along &&
+           ceiling(z->batch * z->n, COLUMNS_AT_ONCE) <= BLOCKS_MOST;
+}
+
+static sizes sizes_of(const bd_kir *program, const int64_t *ints)
+{
+    sizes z = {1, 1, 1, 1, 1};
+    int64_t *const by_role[] = {[BD_KIR_BATCH] = &z.batch,
+                                [BD_KIR_M] = &z.m,
+                                [BD_KIR_N] = &z.n,
+                                [BD_KIR_K] = &z.k,
+                                [BD_KIR_E] = &z.e};
+    for (int axis = 0; axis < program->axis_count; axis++)
+        *by_role[program->axes[axis].role] *= extent_at(program, ints, axis);
+    return z;
+}
+
+bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
+                          bd_cuda_grid *out)
+{
+    const bd_kir *program = kernel->program;
+    sizes z = sizes_of(program, ints);
+    if (kernel->tiles == BD_CFAMILY_NO_TILES || !all_fits(program, ints, &z))
+        return false;
+    int64_t plan = ways_to_read(kernel, ints);
+    if (columns_fit(kernel, &z)) {
+        int64_t blocks = ceiling(z.batch * z.n, COLUMNS_AT_ONCE);
+        *out = (bd_cuda_grid){
+            .function = kernel->columns, .blocks = (unsigned)blocks, .lanes = plan | 1};
+        return true;
+    }
+    int64_t large = tiles_of(&z, BD_CFAMILY_LARGE), small = tiles_of(&z, BD_CFAMILY_SMALL);
+    bool fine = ceiling(small, processors) * SMALL_COST < ceiling(large, processors) * SMALL_WORTH;
+    int64_t tiles = fine ? small : large, pieces = pieces_of(&z, tiles, processors);
+    if (tiles * pieces > BLOCKS_MOST)
+        return false;
+    *out = (bd_cuda_grid){.function = fine ? kernel->small : kernel->large,
+                          .blocks = (unsigned)(tiles * pieces),
+                          .lanes = plan | pieces,
+                          .shared_bytes = room_of(kernel->tiles,
+                                                  fine ? BD_CFAMILY_SMALL : BD_CFAMILY_LARGE)};
+    if (pieces > 1) {
+        int64_t sums = z.batch * z.m * z.n, most = (int64_t)processors * JOIN_BLOCKS;
+        int64_t blocks = ceiling(sums, BD_CFAMILY_THREADS);
+        out->then = kernel->join;
+        out->then_blocks = (unsigned)(blocks < most ? blocks : most);
+        out->scratch_bytes = (size_t)(pieces * sums) * 4;
+    }
+    return true;
+}
+
+/* Queries, and two blocks each of keys and values; then the tile of sums. */
+static size_t attention_room(int64_t width, bool product)
+{
+    size_t row = (size_t)width * 2, block = BD_CFAMILY_KEYS * row;
+    size_t sums = (size_t)BD_CFAMILY_QUERIES * ((size_t)width + 8) * 4;
+    size_t blocks = product ? BD_CFAMILY_QUERIES * row + 4 * block : 2 * block;
+    return blocks > sums ? blocks : sums;
+}
+
+size_t bd_cuda_attention_room(const bd_kir *program)
+{
+    return attention_room(BD_CFAMILY_WIDTH_MOST, bd_cfamily_has_product(program));
+}
+
+bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cuda_grid *out)
+{
+    const bd_kir *program = kernel->program;
+    sizes z = sizes_of(program, ints);
+    int64_t width = z.k > z.e ? z.k : z.e, blocks = 0;
+    if (!kernel->attend_128 || width > BD_CFAMILY_WIDTH_MOST || !all_fits(program, ints, &z))
+        return false;
+    blocks = z.batch * ceiling(z.m, BD_CFAMILY_QUERIES);
+    if (blocks > BLOCKS_MOST || z.m + z.n > BLOCKS_MOST / 2)
+        return false;
+    width = width > BD_CFAMILY_WIDTH_MOST / 2 ? BD_CFAMILY_WIDTH_MOST : BD_CFAMILY_WIDTH_MOST / 2;
+    *out = (bd_cuda_grid){
+        .function = width == BD_CFAMILY_WIDTH_MOST ? kernel->attend_128 : kernel->attend_64,
+        .blocks = (unsigned)blocks,
+        .threads = BD_CFAMILY_ATTEND_THREADS,
+        .lanes = ways_to_read(kernel, ints),
+        .shared_bytes = attention_room(width, bd_cfamily_has_product(program))};
+    return true;
+}

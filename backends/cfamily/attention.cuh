@@ -146,7 +146,8 @@ FN void add_values(passed<D> &p, const float (*s)[KEYS / 8][4], char *values, in
         for (int i = 0; i < 2; i++)
 #pragma unroll
             for (int r = 0; r < 4; r++)
-                a[i][r] = pack<BF16>(s[i][2 * k + r / 2][r % 2 * 2], s[i][2 * k + r / 2][r % 2 * 2 + 1]);
+                a[i][r] = pack<BF16>(s[i][2 * k + r / 2][r % 2 * 2],
+                                     s[i][2 * k + r / 2][r % 2 * 2 + 1]);
 #pragma unroll
         for (int j = 0; j < D / 8; j += 2) {
             if (j * 8 >= width)
@@ -219,37 +220,33 @@ FN void attend_queries(const A &a, const B &b, const C &c, const S &score, const
     for (int i = 0; i < D; i++)
         p.out[i / (D / 2)][i / 4 % (D / 8)][i % 4] = 0.0f;
     mark_all_depths<D>(c, c_depths, z.e);
-    for (int t = 0; t < 2; t++)
-        mark_block<KEYS>(c, c_rows[t], batch, t * KEYS, z.n);
+    mark_block<KEYS>(c, c_rows[0], batch, 0, z.n);
     if (PRODUCT) {
         mark_all_depths<D>(a, a_depths, z.k);
         mark_all_depths<D>(b, b_depths, z.k);
         mark_block<QUERIES>(a, a_rows, batch, first, z.m);
-        for (int t = 0; t < 2; t++)
-            mark_block<KEYS>(b, b_rows[t], batch, t * KEYS, z.n);
-    }
-    __syncthreads();
-    if (PRODUCT) {
+        mark_block<KEYS>(b, b_rows[0], batch, 0, z.n);
+        __syncthreads();
         fill<QUERIES, D, BF16>(a, a_rows, a_depths, queries, z.m - first, z.k);
-        fill<KEYS, D, BF16>(b, b_rows[0], b_depths, ring, z.n, z.k);
     }
-    fill<KEYS, D, BF16>(c, c_rows[0], c_depths, ring + (EACH - 1) * BYTES, z.n, z.e);
-    close_copies();
-    for (int t = 0; t < tiles; t++) {
-        const int now = t & 1, then = now ^ 1, key = t * KEYS;
-        char *const keys = ring + now * EACH * BYTES, *const next = ring + then * EACH * BYTES;
+    for (int t = -1; t < tiles; t++) { // t < 0: the first keys and values come
+        const int next = t + 1, then = next & 1, key = t * KEYS;
+        char *const keys = ring + (then ^ 1) * EACH * BYTES;
+        char *const coming = ring + then * EACH * BYTES;
         await_copies<0>();
         __syncthreads();
-        if (t + 1 < tiles) {
+        if (next < tiles) {
             if (PRODUCT)
-                fill<KEYS, D, BF16>(b, b_rows[then], b_depths, next, z.n - key - KEYS, z.k);
-            fill<KEYS, D, BF16>(c, c_rows[then], c_depths, next + (EACH - 1) * BYTES,
-                                z.n - key - KEYS, z.e);
+                fill<KEYS, D, BF16>(b, b_rows[then], b_depths, coming, z.n - next * KEYS, z.k);
+            fill<KEYS, D, BF16>(c, c_rows[then], c_depths, coming + (EACH - 1) * BYTES,
+                                z.n - next * KEYS, z.e);
             close_copies();
         }
         if (PRODUCT)
-            mark_block<KEYS>(b, b_rows[now], batch, key + 2 * KEYS, z.n);
-        mark_block<KEYS>(c, c_rows[now], batch, key + 2 * KEYS, z.n);
+            mark_block<KEYS>(b, b_rows[then ^ 1], batch, (next + 1) * KEYS, z.n);
+        mark_block<KEYS>(c, c_rows[then ^ 1], batch, (next + 1) * KEYS, z.n);
+        if (t < 0)
+            continue;
         if (mine >= z.m || (i64)mine + 31 + z.reach < key)
             continue;
         float s[2][KEYS / 8][4];

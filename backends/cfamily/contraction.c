@@ -10,7 +10,7 @@ static void print_operand(bd_printer *p, bool is_a)
     const bd_kir_phase *phase =
         bd_print_find(p->program, is_a ? BD_KIR_OPERAND_A : BD_KIR_OPERAND_B);
     bd_text_add(&p->text,
-                "for (int i = 0; i < 4; i++) {\n"
+                "#pragma unroll 1\nfor (int i = 0; i < 4; i++) {\n"
                 "const int e = threadIdx.x + i * 256, r = %s, d = %s;\n"
                 "i64 %s = %s + r, k = k_first + d;\nacc_t x = 0;\n"
                 "if (%s < %s_count && k < k_count) {\n",
@@ -23,14 +23,17 @@ static void print_operand(bd_printer *p, bool is_a)
     bd_text_add(&p->text, "}\n%s[d][r] = x;\n}\n", is_a ? "a_slice" : "b_slice");
 }
 
+/* All sums of the tile through shared memory: the epilogue stands once. */
 static void print_epilogue(bd_printer *p)
 {
     bd_text_add(&p->text,
-                "#pragma unroll\nfor (int i = 0; i < 4; i++)\n#pragma unroll\n"
-                "for (int j = 0; j < 4; j++) {\n"
-                "i64 m = m_first + 4 * y + i, n = n_first + x + 16 * j;\n"
+                "#pragma unroll\nfor (int i = 0; i < 16; i++)\n"
+                "tile_sums[4 * y + i / 4][x + 16 * (i %% 4)] = sums[i / 4][i %% 4];\n"
+                "__syncthreads();\n#pragma unroll 1\n"
+                "for (int e = threadIdx.x; e < 4096; e += 256) {\n"
+                "i64 m = m_first + e / 64, n = n_first + e %% 64;\n"
                 "if (m >= m_count || n >= n_count) continue;\n"
-                "const acc_t acc = sums[i][j];\n");
+                "const acc_t acc = tile_sums[e / 64][e %% 64];\n");
     bd_print_positions(p, BD_KIR_M, "m");
     bd_print_positions(p, BD_KIR_N, "n");
     bd_print_phase(p, bd_print_find(p->program, BD_KIR_EPILOGUE));
@@ -46,6 +49,7 @@ static void print_product(bd_printer *p)
     bd_print_extent(p, "k_count", BD_KIR_K);
     bd_text_add(&p->text,
                 "__shared__ acc_t a_slice[16][65], b_slice[16][65];\n"
+                "__shared__ acc_t tile_sums[64][64];\n"
                 "const i64 m_tiles = (m_count + 63) / 64, n_tiles = (n_count + 63) / 64;\n"
                 "const int y = threadIdx.x / 16, x = threadIdx.x %% 16;\n"
                 "for (i64 tile = blockIdx.x; tile < batch_count * m_tiles * n_tiles;"
@@ -107,8 +111,17 @@ void bd_print_contraction(bd_printer *p)
     print_tiled(p, "small", 4, "TILE(64);\n");
     print_tiled(p, "join", 0,
                 "join_pieces(epilogue, z, (int)(lanes & 0xffff), (const float *)scratch);\n");
-    print_tiled(p, "columns", 0,
-                half ? element == BURN_BF16 ? "make_columns<8, true>(a, b, epilogue, z);\n"
-                                            : "make_columns<8, false>(a, b, epilogue, z);\n"
-                     : "make_columns<4, false>(a, b, epilogue, z);\n");
+    if (bd_cfamily_has_huge_tiles(p->program)) {
+        bd_text_add(&p->text, "%s#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n", bd_cfamily_product_sm90);
+        print_tiled(p, "huge", 1,
+                    element == BURN_BF16
+                        ? "make_huge_tile<true>(a, b, epilogue, z, lanes, scratch);\n"
+                        : "make_huge_tile<false>(a, b, epilogue, z, lanes, scratch);\n");
+        bd_text_add(&p->text, "#endif\n");
+    }
+    if (bd_cfamily_has_columns(p->program))
+        print_tiled(p, "columns", 0,
+                    half ? element == BURN_BF16 ? "make_columns<8, true>(a, b, epilogue, z);\n"
+                                                : "make_columns<8, false>(a, b, epilogue, z);\n"
+                         : "make_columns<4, false>(a, b, epilogue, z);\n");
 }

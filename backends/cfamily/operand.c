@@ -215,6 +215,20 @@ bd_cfamily_tiles bd_cfamily_tiles_of(const bd_kir *program)
     return a == BURN_F32 ? BD_CFAMILY_FLOAT_TILES : BD_CFAMILY_NO_TILES;
 }
 
+bool bd_cfamily_has_huge_tiles(const bd_kir *program)
+{
+    return bd_cfamily_tiles_of(program) == BD_CFAMILY_HALF_TILES &&
+           bd_cfamily_side_of(program, BD_KIR_OPERAND_A).plain &&
+           bd_cfamily_side_of(program, BD_KIR_OPERAND_B).plain;
+}
+
+bool bd_cfamily_has_columns(const bd_kir *program)
+{
+    return bd_cfamily_tiles_of(program) != BD_CFAMILY_NO_TILES &&
+           bd_cfamily_side_of(program, BD_KIR_OPERAND_A).along &&
+           bd_cfamily_side_of(program, BD_KIR_OPERAND_B).along;
+}
+
 void bd_print_extents(bd_printer *p)
 {
     bd_print_extent(p, "batch_count", BD_KIR_BATCH);

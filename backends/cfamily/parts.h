@@ -5,7 +5,8 @@
 #include "backends/cfamily/print.h"
 #include "backends/cfamily/text.h"
 
-/* An element's address, what a guard compares, and an index, as sums of a row's and a depth's part. */
+/* An element's address, what a guard compares, and an index are sums of a row's and a depth's
+ * part. */
 typedef enum bd_part_kind { BD_PART_ACCESS, BD_PART_GUARD, BD_PART_AXIS } bd_part_kind;
 typedef struct bd_part {
     bd_part_kind kind;

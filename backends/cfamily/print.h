@@ -8,7 +8,7 @@
  *   rows     LOOP: a thread a row, rows `lanes` apart
  *   blocks   LOOP: a block of threads a row; only if the program has EACH phases that may share
  *   product  CONTRACTION, of any kind and size: a block of threads a tile of 64 x 64
- *   large, small, join, columns  CONTRACTION of floats (product.cuh); `lanes` is the plan
+ *   huge, large, small, join, columns  CONTRACTION of floats (product.cuh); `lanes` is the plan
  *   attend   ATTENTION: a block of threads a query
  *   attend_64, attend_128  ATTENTION of 16-bit floats (attention.cuh): 128 threads a block, and 128
  *            queries; K and E at most 64, 128; `lanes` is the plan
@@ -22,7 +22,7 @@
 enum { BD_CFAMILY_THREADS = 256, BD_CFAMILY_TILE = 64 };
 
 extern const char bd_cfamily_prelude[], bd_cfamily_product[],
-    bd_cfamily_attention[]; /* embedded by the build */
+    bd_cfamily_product_sm90[], bd_cfamily_attention[]; /* embedded by the build */
 extern const char bd_cfamily_parameters[];
 
 /* Whether the points of a row may be divided among threads. */
@@ -32,6 +32,10 @@ bool bd_cfamily_shares_rows(const bd_kir *program);
  * them folded. */
 void bd_cfamily_fold(bd_kir *program);
 
+/* Whether there is `huge` on sm_90: 16-bit floats, both operands plain. */
+bool bd_cfamily_has_huge_tiles(const bd_kir *program);
+/* Whether there is `columns`: both operands lie in the order of k. */
+bool bd_cfamily_has_columns(const bd_kir *program);
 /* What an operand's phase yields. */
 burn_dtype bd_cfamily_element(const bd_kir *program, bd_kir_phase_kind kind);
 
@@ -45,8 +49,8 @@ bd_cfamily_tiles bd_cfamily_tiles_of(const bd_kir *program);
 /* Whether there are attend_64 and attend_128, and whether their scores are made of a product. */
 bool bd_cfamily_attends_by_tiles(const bd_kir *program);
 bool bd_cfamily_has_product(const bd_kir *program);
-/* An operand of a product or an attention. plain: its phase is a load without a guard, and nothing else; along: and
- * it lies in the order of its depth. */
+/* An operand of a product or an attention. plain: its phase is a load without a guard, and nothing
+ * else; along: and it lies in the order of its depth. */
 typedef struct bd_cfamily_side {
     bd_kir_role rows, depth;
     bool plain, along;
@@ -61,9 +65,9 @@ enum {
     BD_CFAMILY_C_WIDE = 1 << 20,
     BD_CFAMILY_C_BY_DEPTH = 1 << 21,
     BD_CFAMILY_PIECES_MOST = 0xffff,
-    BD_CFAMILY_LARGE = 128, /* rows and columns of a tile */
+    BD_CFAMILY_LARGE = 128, /* rows and columns of a tile; of a huge one 128 and 256 */
     BD_CFAMILY_SMALL = 64,
-    BD_CFAMILY_FEW_ROWS = 4, /* `columns` has at most so many, and 8 columns a block */
+    BD_CFAMILY_FEW_ROWS = 4, /* `columns` has at most so many, and 8 columns a block; A, B wide */
     BD_CFAMILY_QUERIES = 128,
     BD_CFAMILY_KEYS = 64,
     BD_CFAMILY_ATTEND_THREADS = 128,

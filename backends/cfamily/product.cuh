@@ -5,8 +5,8 @@
 // An operand is made of generated functions. The address of an element, what its guards compare and
 // its indices are sums of two parts, one of its row and one of its depth (k): `row` and `depth`
 // write them into tables of shared memory, `value` takes both and gives the element, `place` its
-// address. Plans (how a launch runs, chosen from the sizes) are integers: bits 0..15 how many pieces
-// k is cut into; then flags.
+// address. Plans (how a launch runs, by its sizes) are integers: bits 0..15 how many pieces k is
+// cut into; then flags.
 enum { A_WIDE = 1 << 16, B_WIDE = 1 << 17, A_BY_DEPTH = 1 << 18, B_BY_DEPTH = 1 << 19 };
 
 #define INLINED __attribute__((always_inline)) // of generated functions
@@ -341,7 +341,7 @@ FN void finish_tile(const float *tile, const E &epilogue, const extents &z, cons
     const int rows = z.m - at.m < ROWS ? z.m - at.m : ROWS;
     const float *from = tile + threadIdx.x % COLUMNS;
     const i64 first = ((i64)(at.piece * z.batch + at.batch) * z.m + at.m) * z.n + n;
-#pragma unroll 4
+#pragma unroll 2
     for (int r = threadIdx.x / COLUMNS; r < rows; r += 256 / COLUMNS) {
         if (pieces > 1)
             scratch[first + (i64)r * z.n] = from[r * PITCH];
@@ -371,35 +371,26 @@ FN void make_tile(const A &a, const B &b, const E &epilogue, const extents &z, i
     math.start();
     mark_rows(a, a_marks, at.batch, at.m, z.m);
     mark_rows(b, b_marks, at.batch, at.n, z.n);
-    for (int s = 0; s < STAGES - 1; s++) {
-        mark_depths(a, a_marks, threadIdx.x, s, first, end);
-        mark_depths(b, b_marks, threadIdx.x - 128, s, first, end);
-        __syncthreads();
-        if (s < slices) {
-            a_moving.fetch(a, a_marks, s, a_ring + s * a_side::BYTES, end - first - s * D);
-            b_moving.fetch(b, b_marks, s, b_ring + s * b_side::BYTES, end - first - s * D);
-            a_moving.put(a, a_ring + s * a_side::BYTES);
-            b_moving.put(b, b_ring + s * b_side::BYTES);
-        }
-        close_copies();
-    }
-    mark_depths(a, a_marks, threadIdx.x, STAGES - 1, first, end);
-    mark_depths(b, b_marks, threadIdx.x - 128, STAGES - 1, first, end);
-    for (int s = 0; s < slices; s++) {
-        const int next = s + STAGES - 1, now = s % STAGES, then = next % STAGES;
+    mark_depths(a, a_marks, threadIdx.x, 0, first, end);
+    mark_depths(b, b_marks, threadIdx.x - 128, 0, first, end);
+    for (int s = 1 - STAGES; s < slices; s++) { // s < 0: the ring fills
+        const int next = s + STAGES - 1, then = next % STAGES, left = end - first - next * D;
+        char *const a_next = a_ring + then * a_side::BYTES;
+        char *const b_next = b_ring + then * b_side::BYTES;
         await_copies<STAGES - 2>();
         __syncthreads();
         if (next < slices) {
-            a_moving.fetch(a, a_marks, next, a_ring + then * a_side::BYTES, end - first - next * D);
-            b_moving.fetch(b, b_marks, next, b_ring + then * b_side::BYTES, end - first - next * D);
+            a_moving.fetch(a, a_marks, next, a_next, left);
+            b_moving.fetch(b, b_marks, next, b_next, left);
         }
         close_copies();
         mark_depths(a, a_marks, threadIdx.x, next + 1, first, end);
         mark_depths(b, b_marks, threadIdx.x - 128, next + 1, first, end);
-        math.add(a_ring + now * a_side::BYTES, b_ring + now * b_side::BYTES);
+        if (s >= 0)
+            math.add(a_ring + s % STAGES * a_side::BYTES, b_ring + s % STAGES * b_side::BYTES);
         if (next < slices) {
-            a_moving.put(a, a_ring + then * a_side::BYTES);
-            b_moving.put(b, b_ring + then * b_side::BYTES);
+            a_moving.put(a, a_next);
+            b_moving.put(b, b_next);
         }
     }
     await_copies<0>();
@@ -425,44 +416,20 @@ FN void join_pieces(const E &epilogue, const extents &z, int pieces, const float
     }
 }
 
-// ---- few rows: a warp a column, its k divided among lanes ----
-template <int COUNT, class O> FN void load_run(const O &o, const int *row, int k, int left, float *to)
+// ---- few rows: a warp a column, its k divided among lanes; both operands along k, and wide ----
+// COUNT: elements of 16 bytes.
+template <int COUNT, bool BF16, class O>
+FN void load_wide(const O &o, const int *row, int k, float *to)
 {
     int parts[O::parts];
-#pragma unroll
-    for (int j = 0; j < COUNT; j++) {
-        if (j < left)
-            o.depth(k + j, parts);
-        to[j] = j < left ? o.value(row, parts) : 0.0f;
-    }
-}
-// Bits of 16 bytes as floats.
-template <bool BF16> FN void spread(const uint4 &bits, float *to)
-{
+    o.depth(k, parts);
+    const uint4 bits = *(const uint4 *)o.place(row, parts);
     const u32 words[] = {bits.x, bits.y, bits.z, bits.w};
 #pragma unroll
-    for (int j = 0; j < 8; j++)
-        to[j] = half_value<BF16>((u16)(words[j / 2] >> j % 2 * 16));
+    for (int j = 0; j < COUNT; j++)
+        to[j] = COUNT == 8 ? half_value<BF16>((u16)(words[j / 2] >> j % 2 * 16))
+                           : __uint_as_float(words[j]);
 }
-template <int COUNT, bool BF16, class O>
-FN void load_wide(const O &o, const int *row, int k, bool there, float *to)
-{
-    int parts[O::parts];
-    uint4 bits = {0, 0, 0, 0};
-    if (there) {
-        o.depth(k, parts);
-        bits = *(const uint4 *)o.place(row, parts);
-    }
-    if (COUNT == 8) {
-        spread<BF16>(bits, to);
-    } else {
-        to[0] = __uint_as_float(bits.x);
-        to[1] = __uint_as_float(bits.y);
-        to[2] = __uint_as_float(bits.z);
-        to[3] = __uint_as_float(bits.w);
-    }
-}
-// COUNT: elements of 16 bytes.
 template <int COUNT, bool BF16, class A, class B, class E>
 FN void make_columns(const A &a, const B &b, const E &epilogue, const extents &z)
 {
@@ -477,31 +444,27 @@ FN void make_columns(const A &a, const B &b, const E &epilogue, const extents &z
 #pragma unroll
     for (int m = 0; m < M; m++)
         a.row(batch, m < z.m ? m : 0, a_rows[m]);
-#pragma unroll 4
+#pragma unroll 2
     for (int k = lane * COUNT; k < z.k; k += 32 * COUNT) {
         float x[COUNT], y[COUNT];
-        if (B::along && b.wide)
-            load_wide<COUNT, BF16>(b, b_row, k, true, y);
-        else
-            load_run<COUNT>(b, b_row, k, z.k - k, y);
+        load_wide<COUNT, BF16>(b, b_row, k, y);
 #pragma unroll
         for (int m = 0; m < M; m++) {
             if (m >= z.m)
-                continue;
-            if (A::along && a.wide)
-                load_wide<COUNT, BF16>(a, a_rows[m], k, true, x);
-            else
-                load_run<COUNT>(a, a_rows[m], k, z.k - k, x);
+                break;
+            load_wide<COUNT, BF16>(a, a_rows[m], k, x);
 #pragma unroll
             for (int j = 0; j < COUNT; j++)
                 sums[m] = fmaf(x[j], y[j], sums[m]);
         }
     }
+    float mine = 0.0f; // lane m ends row m
 #pragma unroll
     for (int m = 0; m < M; m++) {
         for (int far = 16; far > 0; far /= 2)
             sums[m] += __shfl_xor_sync(0xffffffffu, sums[m], far);
-        if (m < z.m && lane == 0)
-            epilogue(batch, m, n, sums[m]);
+        mine = lane == m ? sums[m] : mine;
     }
+    if (lane < M && lane < z.m)
+        epilogue(batch, lane, n, mine);
 }

@@ -44,7 +44,9 @@ bd_error *bd_cuda_compile(const bd_kir *program, int architecture, char **out_by
     const bd_cuda_symbols *cuda = NULL;
     BD_TRY(bd_cuda_open_compiler(&cuda));
     char option[40];
-    snprintf(option, sizeof option, "--gpu-architecture=sm_%d", architecture);
+    /* sm_90a has the matrix instructions of product_sm90.cuh. */
+    snprintf(option, sizeof option, "--gpu-architecture=sm_%d%s", architecture,
+             architecture == 90 ? "a" : "");
     /* A product and a sum stay two roundings, as on every backend. */
     const char *options[] = {option, "--fmad=false", "--std=c++17", "-default-device"};
     char *source = bd_cfamily_print(program);

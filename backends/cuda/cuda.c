@@ -223,10 +223,23 @@ static void cuda_kernel_free(bd_device *device, bd_kernel *kernel)
     bd_free(kernel);
 }
 
-static int room_of(const bd_kernel *kernel)
+/* Functions with more shared memory than is given unasked. */
+static bd_error *give_room(const bd_device *device, const bd_kernel *kernel)
 {
-    return (int)(kernel->tiles == BD_CFAMILY_NO_TILES ? bd_cuda_attention_room(kernel->program)
-                                                      : bd_cuda_product_room(kernel->tiles));
+    const struct {
+        void *function;
+        size_t bytes;
+    } roomy[] = {{kernel->huge, bd_cuda_product_room(kernel->tiles, true)},
+                 {kernel->large, bd_cuda_product_room(kernel->tiles, false)},
+                 {kernel->attend_64, bd_cuda_attention_room(kernel->program)},
+                 {kernel->attend_128, bd_cuda_attention_room(kernel->program)}};
+    for (size_t i = 0; i < sizeof roomy / sizeof *roomy; i++)
+        if (roomy[i].function)
+            BD_TRY(bd_cuda_check(
+                device->cuda->cuFuncSetAttribute(roomy[i].function, SHARED_BYTES,
+                                                 (int)roomy[i].bytes),
+                "give a kernel shared memory"));
+    return NULL;
 }
 
 static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
@@ -240,6 +253,7 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                    {"blocks", &kernel->blocks},
                    {"product", &kernel->product},
                    {"attend", &kernel->attend},
+                   {"huge", &kernel->huge},
                    {"large", &kernel->large},
                    {"small", &kernel->small},
                    {"join", &kernel->join},
@@ -247,21 +261,18 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                    {"attend_64", &kernel->attend_64},
                    {"attend_128", &kernel->attend_128}};
     bool tiled = kernel->tiles != BD_CFAMILY_NO_TILES;
+    bool huge = tiled && device->architecture == 90 && bd_cfamily_has_huge_tiles(kernel->program);
+    bool columns = tiled && bd_cfamily_has_columns(kernel->program);
     bool attends = family == BD_KIR_ATTENTION && bd_cfamily_attends_by_tiles(kernel->program);
     const bool there[] = {family == BD_KIR_LOOP, family == BD_KIR_LOOP && kernel->shares_rows,
                           family == BD_KIR_CONTRACTION, family == BD_KIR_ATTENTION,
-                          tiled, tiled, tiled, tiled, attends, attends};
+                          huge, tiled, tiled, tiled, columns, attends, attends};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (there[i])
             BD_TRY(bd_cuda_check(
                 cuda->cuModuleGetFunction(entries[i].place, kernel->module, entries[i].name),
                 "find a kernel's function"));
-    void *const roomy[] = {kernel->large, kernel->attend_64, kernel->attend_128};
-    for (int i = 0; i < 3; i++)
-        if (roomy[i])
-            BD_TRY(bd_cuda_check(cuda->cuFuncSetAttribute(roomy[i], SHARED_BYTES, room_of(kernel)),
-                                 "give a kernel shared memory"));
-    return NULL;
+    return give_room(device, kernel);
 }
 
 /* What is asked of the program once, not at each launch. */

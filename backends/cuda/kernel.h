@@ -17,7 +17,7 @@ struct bd_kernel {
     void *rows, *blocks, *product, *attend; /* functions; NULL: not of this program */
     bd_cfamily_tiles tiles;
     bd_cfamily_side a, b, c; /* of tiles; nothing where there is no such operand */
-    void *large, *small, *join, *columns, *attend_64, *attend_128;
+    void *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
 };
 
 /* One launch of a function. */
@@ -37,5 +37,5 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
 /* False if this attention is for the function `attend`. */
 bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cuda_grid *out);
 /* The most shared memory that tiles take. */
-size_t bd_cuda_product_room(bd_cfamily_tiles tiles);
+size_t bd_cuda_product_room(bd_cfamily_tiles tiles, bool huge);
 size_t bd_cuda_attention_room(const bd_kir *program);

@@ -7,14 +7,13 @@
 #include "backends/cuda/kernel.h"
 
 enum {
-    LARGE_DEPTH = 128, /* a piece of k is at least so long */
-    WAVES = 2,         /* blocks that each processor should have */
+    PIECE_DEPTH = 128, /* a piece of k is at least so long */
+    EDGE_DEPTH = 192,  /* what a tile costs beside its k, as if that were so much longer */
     PIECES_BYTES_MOST = 256 << 20,
     BLOCKS_MOST = INT32_MAX,
     JOIN_BLOCKS = 8, /* a processor */
+    JOIN_ELEMENTS = 1 << 16, /* sums of one piece that are joined in the time of EDGE_DEPTH */
     COLUMNS_AT_ONCE = 8,
-    SMALL_COST = 5, /* of a small tile, where a large one costs SMALL_WORTH */
-    SMALL_WORTH = 12,
 };
 static const int64_t ADDRESS_MOST = INT32_MAX;
 
@@ -145,40 +144,69 @@ static int64_t ways_to_read(const bd_kernel *kernel, const int64_t *ints)
     return ways;
 }
 
+/* Kinds of tiles, with what one costs for each k. */
+typedef enum kind { SMALL, LARGE, HUGE, KINDS } kind;
+static const struct {
+    int64_t rows, columns, cost;
+} kinds[KINDS] = {[SMALL] = {BD_CFAMILY_SMALL, BD_CFAMILY_SMALL, 5},
+                  [LARGE] = {BD_CFAMILY_LARGE, BD_CFAMILY_LARGE, 12},
+                  [HUGE] = {BD_CFAMILY_LARGE, 2 * BD_CFAMILY_LARGE, 14}};
+
 /* Bytes of shared memory beside the tables: the ring of slices, then the tile of sums. */
-static size_t room_of(bd_cfamily_tiles tiles, int64_t tile)
+static size_t room_of(bd_cfamily_tiles tiles, kind kind)
 {
-    size_t side = (size_t)tile, sums = side * (side + 8) * 4;
-    size_t float_ring = (size_t)2 * 2 * 16 * (side + 4) * 4, half_ring = (size_t)4 * 2 * 32 * side * 2;
-    size_t ring = tiles == BD_CFAMILY_HALF_TILES ? half_ring : float_ring;
+    size_t rows = (size_t)kinds[kind].rows, columns = (size_t)kinds[kind].columns;
+    size_t sums = rows * (columns + 8) * 4, ring = 4 * (rows + columns) * 32 * 2;
+    if (kind == HUGE)
+        ring = 4 * (rows + columns) * 64 * 2;
+    else if (tiles == BD_CFAMILY_FLOAT_TILES)
+        ring = 2 * (rows + columns + 8) * 16 * 4;
     return ring > sums ? ring : sums;
 }
 
-size_t bd_cuda_product_room(bd_cfamily_tiles tiles)
+size_t bd_cuda_product_room(bd_cfamily_tiles tiles, bool huge)
 {
-    return room_of(tiles, BD_CFAMILY_LARGE);
+    return room_of(tiles, huge ? HUGE : LARGE);
 }
 
-static int64_t tiles_of(const sizes *z, int64_t tile)
+typedef struct cut {
+    kind kind;
+    int64_t tiles, pieces;
+    double time;
+} cut;
+
+/* Rounds of all processors, times what each takes. */
+static double time_of(const sizes *z, const cut *c, int processors)
 {
-    return z->batch * ceiling(z->m, tile) * ceiling(z->n, tile);
+    double rounds = (double)ceiling(c->tiles * c->pieces, processors);
+    double depth = (double)ceiling(z->k, c->pieces) + EDGE_DEPTH;
+    double time = rounds * depth * (double)kinds[c->kind].cost;
+    if (c->pieces > 1)
+        time += (double)kinds[LARGE].cost * EDGE_DEPTH *
+                (1 + (double)(z->batch * z->m * z->n * c->pieces) / JOIN_ELEMENTS / processors);
+    return time;
 }
 
-/* So many pieces of k that all processors have work. */
-static int64_t pieces_of(const sizes *z, int64_t tiles, int processors)
+/* The best way to cut a product into tiles of a kind and pieces of k. */
+static void consider(const sizes *z, kind kind, int processors, cut *best)
 {
-    int64_t wanted = (int64_t)processors * WAVES / tiles, longest = z->k / LARGE_DEPTH;
-    int64_t room = PIECES_BYTES_MOST / (z->batch * z->m * z->n * 4);
-    wanted = wanted < longest ? wanted : longest;
-    wanted = wanted < room ? wanted : room;
-    if (wanted > BD_CFAMILY_PIECES_MOST)
-        wanted = BD_CFAMILY_PIECES_MOST;
-    return wanted < 1 ? 1 : wanted;
+    cut c = {.kind = kind};
+    c.tiles = z->batch * ceiling(z->m, kinds[kind].rows) * ceiling(z->n, kinds[kind].columns);
+    int64_t most = z->k / PIECE_DEPTH, room = PIECES_BYTES_MOST / 4 / z->batch / z->m / z->n;
+    int64_t useful = 2 * processors / c.tiles + 1;
+    most = most < room ? most : room;
+    most = most < useful ? most : useful;
+    for (c.pieces = 1; c.pieces == 1 || c.pieces <= most; c.pieces++) {
+        c.time = time_of(z, &c, processors);
+        if (best->tiles == 0 || c.time < best->time)
+            *best = c;
+    }
 }
 
-static bool columns_fit(const bd_kernel *kernel, const sizes *z)
+static bool columns_fit(const bd_kernel *kernel, const sizes *z, int64_t plan)
 {
-    return z->m <= BD_CFAMILY_FEW_ROWS && kernel->b.along &&
+    const int64_t wide = BD_CFAMILY_A_WIDE | BD_CFAMILY_B_WIDE;
+    return z->m <= BD_CFAMILY_FEW_ROWS && kernel->columns && (plan & wide) == wide &&
            ceiling(z->batch * z->n, COLUMNS_AT_ONCE) <= BLOCKS_MOST;
 }
 
@@ -203,28 +231,31 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
     if (kernel->tiles == BD_CFAMILY_NO_TILES || !all_fits(program, ints, &z))
         return false;
     int64_t plan = ways_to_read(kernel, ints);
-    if (columns_fit(kernel, &z)) {
+    if (columns_fit(kernel, &z, plan)) {
         int64_t blocks = ceiling(z.batch * z.n, COLUMNS_AT_ONCE);
         *out = (bd_cuda_grid){
-            .function = kernel->columns, .blocks = (unsigned)blocks, .lanes = plan | 1};
+            .function = kernel->columns, .blocks = (unsigned)blocks, .lanes = plan};
         return true;
     }
-    int64_t large = tiles_of(&z, BD_CFAMILY_LARGE), small = tiles_of(&z, BD_CFAMILY_SMALL);
-    bool fine = ceiling(small, processors) * SMALL_COST < ceiling(large, processors) * SMALL_WORTH;
-    int64_t tiles = fine ? small : large, pieces = pieces_of(&z, tiles, processors);
-    if (tiles * pieces > BLOCKS_MOST)
+    const int64_t wide = BD_CFAMILY_A_WIDE | BD_CFAMILY_B_WIDE;
+    void *const functions[] = {
+        [SMALL] = kernel->small, [LARGE] = kernel->large, [HUGE] = kernel->huge};
+    cut best = {0};
+    for (kind kind = SMALL; kind < KINDS; kind++)
+        if (kind != HUGE || (kernel->huge && (plan & wide) == wide))
+            consider(&z, kind, processors, &best);
+    if (best.tiles * best.pieces > BLOCKS_MOST)
         return false;
-    *out = (bd_cuda_grid){.function = fine ? kernel->small : kernel->large,
-                          .blocks = (unsigned)(tiles * pieces),
-                          .lanes = plan | pieces,
-                          .shared_bytes = room_of(kernel->tiles,
-                                                  fine ? BD_CFAMILY_SMALL : BD_CFAMILY_LARGE)};
-    if (pieces > 1) {
+    *out = (bd_cuda_grid){.function = functions[best.kind],
+                          .blocks = (unsigned)(best.tiles * best.pieces),
+                          .lanes = plan | best.pieces,
+                          .shared_bytes = room_of(kernel->tiles, best.kind)};
+    if (best.pieces > 1) {
         int64_t sums = z.batch * z.m * z.n, most = (int64_t)processors * JOIN_BLOCKS;
         int64_t blocks = ceiling(sums, BD_CFAMILY_THREADS);
         out->then = kernel->join;
         out->then_blocks = (unsigned)(blocks < most ? blocks : most);
-        out->scratch_bytes = (size_t)(pieces * sums) * 4;
+        out->scratch_bytes = (size_t)(best.pieces * sums) * 4;
     }
     return true;
 }

@@ -23,6 +23,14 @@ def product(name, bf16):
     return Workload(inputs, lambda x, w: x @ w, lambda x, w: x @ w, unit, lambda s: scale / s)
 
 
+def chain(name):
+    def products(x, w):
+        for _ in range(data.CHAIN_LENGTH):
+            x = x @ w
+        return x
+    return Workload(data.chain(name), products, products, "us/op", lambda s: s * 1e6 / data.CHAIN_LENGTH)
+
+
 def conv_depthwise():
     sizes = data.DEPTHWISE
     inputs = data.convolution(sizes, 3, sizes["channels"])
@@ -142,15 +150,15 @@ def random_lengths():
                    burn.no_grad()(lambda ids: model(ids)), lambda ids: numpy_model.logits(ids)[0])
 
 
-def named(name, bf16):
+def named(name, function, *arguments):
     def make():
-        return product(name, bf16)
+        return function(name, *arguments)
     make.__name__ = name
     return make
 
 
-JUDGED = (*(named(name, False) for name in data.MATMUL), *(named(name, True) for name in data.MATMUL_BF16),
-          conv_depthwise, conv_1x1, max_pool2d, gru_step, embedding_gather, embedding_scatter_add, cumsum, resnet18_infer)
+JUDGED = (*(named(name, product, False) for name in data.MATMUL), *(named(name, chain) for name in data.CHAIN),
+          *(named(name, product, True) for name in data.MATMUL_BF16), conv_depthwise, conv_1x1, max_pool2d, gru_step, embedding_gather, embedding_scatter_add, cumsum, resnet18_infer)
 TRAINED = (resnet18_train,)
 UPDATES = (adamw_200,)
 LENGTHS = (random_lengths,)

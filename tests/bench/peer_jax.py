@@ -87,6 +87,16 @@ for name, (m, n, k) in {**data.MATMUL, **data.MATMUL_BF16}.items():
         lambda s, scale=scale: scale / s, "bf16" if half else "f32")
 
 
+def chained(x, w):
+    for _ in range(data.CHAIN_LENGTH):
+        x = x @ w
+    return x
+
+
+for name in data.CHAIN:
+    run(name, inference(chained, *data.chain(name)), "us/op", lambda s: s * 1e6 / data.CHAIN_LENGTH)
+
+
 def convolve(x, w, stride=1, padding=0, groups=1):  # NHWC, HWIO
     return lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2, feature_group_count=groups,
                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))

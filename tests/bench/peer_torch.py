@@ -107,6 +107,16 @@ for name, (m, n, k) in {**data.MATMUL, **data.MATMUL_BF16}.items():
     run(name, inference(torch.matmul, *data.product(name), cast=torch.bfloat16 if half else None), unit,
         lambda s, scale=scale: scale / s, "bf16" if half else "f32")
 
+
+def chained(x, w):
+    for _ in range(data.CHAIN_LENGTH):
+        x = x @ w
+    return x
+
+
+for name in data.CHAIN:
+    run(name, inference(chained, *data.chain(name)), "us/op", lambda s: s * 1e6 / data.CHAIN_LENGTH)
+
 sizes = data.DEPTHWISE
 image, weight = data.convolution(sizes, 3, sizes["channels"])
 run("conv_depthwise", inference(lambda x, w: F.conv2d(x, w, padding=1, groups=x.shape[1]), image, weight), "GB/s",

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The LOOP family: a thread a row, or a block of threads a row. */
+ * The LOOP family: what entries a program has, and the one of a thread a row. */
 #include "backends/cfamily/parts.h"
+
+enum {
+    WIDE_MOST = 8,
+    HELD_POINTS = 32,  /* of a row, in registers of a thread */
+    HELD_INSTRS = 96,  /* longer phases are not written out so often */
+};
 
 static bool touches(int code)
 {
@@ -11,6 +17,11 @@ static bool touches(int code)
 static bool stores(int code)
 {
     return code == BD_KIR_STORE || code == BD_KIR_STORE_AT;
+}
+
+static int buffer_of(const bd_kir *program, const bd_kir_instr *instr)
+{
+    return program->accesses[instr->index].buffer;
 }
 
 /* Whether one point of a phase may see another's store. */
@@ -24,13 +35,13 @@ static bool points_depend(const bd_kir *program, const bd_kir_phase *phase)
             return true; /* they run in order, and may meet in one place */
         for (const bd_kir_instr *b = first; b < end; b++)
             if (b != a && touches(b->code) && b->index != a->index &&
-                program->accesses[a->index].buffer == program->accesses[b->index].buffer)
+                buffer_of(program, b) == buffer_of(program, a))
                 return true;
     }
     return false;
 }
 
-bool bd_cfamily_shares_rows(const bd_kir *program)
+static bool shares_rows(const bd_kir *program)
 {
     bool each = false;
     for (int p = 0; p < program->phase_count; p++) {
@@ -48,23 +59,137 @@ bool bd_cfamily_shares_rows(const bd_kir *program)
     return each;
 }
 
-static void print_slots(bd_printer *p)
+bool bd_cfamily_is_wide(const bd_kir *program, const bd_kir_instr *instr)
 {
-    for (int slot = 0; slot < p->program->slot_count; slot++) {
-        const char *type = bd_print_type((burn_dtype)p->program->slot_dtypes[slot]);
-        bd_text_add(&p->text, "const slot<%s> w%d = {scratch + ", type, slot);
-        if (p->by_block)
-            bd_text_add(&p->text, "(%d * lanes + lane) * serial * 8, 1};\n", slot);
-        else
-            bd_text_add(&p->text, "(%d * serial * lanes + lane) * 8, lanes};\n", slot);
-    }
+    bool store = instr->code == BD_KIR_STORE && instr->flags == BD_KIR_SET;
+    return (store || instr->code == BD_KIR_LOAD) && instr->guard < 0 && program->axis_count > 0 &&
+           bd_kir_int_is(program->accesses[instr->index].strides[program->axis_count - 1], 1);
 }
 
-/* What reductions and scans of a phase have seen: nothing yet. */
-static void print_nothing(bd_printer *p, const bd_kir_phase *phase)
+/* A load behind a store to its buffer, in one phase: no wide entry would see what was stored. */
+static bool loads_own_stores(const bd_kir *program, const bd_kir_phase *phase)
+{
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        for (int k = i + 1; stores(program->instrs[i].code) && k < phase->first + phase->count; k++)
+            if (touches(program->instrs[k].code) && !stores(program->instrs[k].code) &&
+                buffer_of(program, &program->instrs[k]) == buffer_of(program, &program->instrs[i]))
+                return true;
+    return false;
+}
+
+/* Neighbours that wide loads and stores take at once; 0: there are none. */
+static int wide_of(const bd_kir *program)
+{
+    int least = 0;
+    for (int i = 0; i < program->instr_count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (!bd_cfamily_is_wide(program, instr))
+            continue;
+        burn_dtype dtype = (burn_dtype)program->buffers[buffer_of(program, instr)].dtype;
+        int bytes = (int)burn_dtype_size(dtype);
+        least = least == 0 || bytes < least ? bytes : least;
+    }
+    for (int p = 0; p < program->phase_count; p++)
+        if (loads_own_stores(program, &program->phases[p]))
+            return 0;
+    return least == 0 ? 0 : 16 / least < WIDE_MOST ? 16 / least : WIDE_MOST;
+}
+
+/* Whether loads may all come first, and points beyond the row be computed in vain. */
+static bool may_be_held(const bd_kir *program)
+{
+    int count = 0, phases = 0;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind != BD_KIR_EACH)
+            continue;
+        phases++;
+        for (int i = phase->first; i < phase->first + phase->count; i++, count++) {
+            const bd_kir_instr *instr = &program->instrs[i];
+            int code = instr->code;
+            if (code == BD_KIR_LOAD_AT || code == BD_KIR_STORE_AT || code == BD_KIR_CHECK ||
+                (code == BD_KIR_LOAD &&
+                 program->buffers[buffer_of(program, instr)].use != BD_KIR_READ))
+                return false;
+        }
+    }
+    return phases > 1 && count <= HELD_INSTRS;
+}
+
+/* The reductions of the one EACH phase of a program that does nothing else there. */
+static int split_reductions(const bd_kir *program)
+{
+    int count = 0, phases = 0;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind == BD_KIR_UNIFORM)
+            continue;
+        if (phase->kind != BD_KIR_EACH) {
+            if (phases == 0)
+                return 0;
+            continue;
+        }
+        if (phases++ > 0)
+            return 0;
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            int code = program->instrs[i].code;
+            if (stores(code) || code == BD_KIR_SAVE)
+                return 0;
+            count += bd_kir_is_reduce((bd_kir_code)code);
+        }
+    }
+    return count;
+}
+
+/* Whether what is summed lies along the last axis of the rows. */
+static bool runs_down(const bd_kir *program)
+{
+    int across = bd_kir_axis_of(program, BD_KIR_PARALLEL);
+    bool found = false;
+    for (int i = 0; across >= 0 && i < program->instr_count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (instr->code != BD_KIR_LOAD)
+            continue;
+        const bd_kir_int *strides = program->accesses[instr->index].strides;
+        if (bd_kir_int_is(strides[program->axis_count - 1], 1))
+            return false;
+        found |= bd_kir_int_is(strides[across], 1) &&
+                 !bd_kir_int_is(strides[program->axis_count - 1], 0);
+    }
+    return found;
+}
+
+bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program)
+{
+    bd_cfamily_loop loop = {0};
+    bool map = !bd_print_find(program, BD_KIR_EACH);
+    if (program->family != BD_KIR_LOOP)
+        return loop;
+    loop.teams = shares_rows(program);
+    if (map || loop.teams)
+        loop.wide = wide_of(program);
+    if (!loop.teams)
+        return loop;
+    loop.held = loop.wide && may_be_held(program) ? HELD_POINTS : 0;
+    loop.reductions = split_reductions(program);
+    loop.down = loop.reductions && runs_down(program);
+    return loop;
+}
+
+static void print_slots(bd_printer *p)
+{
+    for (int slot = 0; slot < p->program->slot_count; slot++)
+        bd_text_add(&p->text,
+                    "const slot<%s> w%d = {scratch + (%d * serial * lanes + lane) * 8, lanes};\n",
+                    bd_print_type((burn_dtype)p->program->slot_dtypes[slot]), slot, slot);
+}
+
+void bd_print_nothing(bd_printer *p, const bd_kir_phase *phase)
 {
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         const bd_kir_instr *instr = &p->program->instrs[i];
+        static const char *const kinds[] = {"sum<%s>", "prod<%s>", "end<%s, true>",
+                                            "end<%s, false>", "most<%s, true>", "most<%s, false>"};
         int kind = -1;
         if (bd_kir_is_reduce((bd_kir_code)instr->code))
             kind = instr->code - BD_KIR_REDUCE_SUM;
@@ -75,24 +200,18 @@ static void print_nothing(bd_printer *p, const bd_kir_phase *phase)
         if (kind < 0)
             continue;
         const bd_kir_instr *operand = &p->program->instrs[instr->operands[0] - 1];
-        const char *type = bd_print_type((burn_dtype)operand->dtype);
-        if (kind < 2)
-            bd_text_add(&p->text, "auto r%d = red_%s<%s>::none();\n", i + 1,
-                        kind == 0 ? "sum" : "prod", type);
-        else
-            bd_text_add(&p->text, "auto r%d = red_most<%s, %s>::none();\n", i + 1, type,
-                        kind % 2 == 0 ? "true" : "false");
+        bd_text_add(&p->text, "auto r%d = red_", i + 1);
+        bd_text_add(&p->text, kinds[kind], bd_print_type((burn_dtype)operand->dtype));
+        bd_text_add(&p->text, "::none();\n");
     }
 }
 
-static void print_results(bd_printer *p, const bd_kir_phase *phase)
+void bd_print_results(bd_printer *p, const bd_kir_phase *phase)
 {
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         const bd_kir_instr *instr = &p->program->instrs[i];
         if (!bd_kir_is_reduce((bd_kir_code)instr->code))
             continue;
-        if (p->by_block)
-            bd_text_add(&p->text, "r%d = block_join(r%d);\n", i + 1, i + 1);
         bool where = instr->code == BD_KIR_REDUCE_ARGMAX || instr->code == BD_KIR_REDUCE_ARGMIN;
         burn_dtype dtype = (burn_dtype)instr->dtype;
         bd_text_add(&p->text, "const %s v%d = %s(r%d.%s());\n", bd_print_type(dtype), i + 1,
@@ -102,26 +221,21 @@ static void print_results(bd_printer *p, const bd_kir_phase *phase)
 
 static void print_each(bd_printer *p, const bd_kir_phase *phase)
 {
-    print_nothing(p, phase);
-    bd_text_add(&p->text, "for (i64 at = %s; at < serial; at += %s) {\ni64 rest = at;\n",
-                p->by_block ? "threadIdx.x" : "0", p->by_block ? "blockDim.x" : "1");
+    bd_print_nothing(p, phase);
+    bd_text_add(&p->text, "for (i64 at = 0; at < serial; at++) {\ni64 rest = at;\n");
     bd_print_positions(p, BD_KIR_SERIAL, "rest");
     bd_print_phase(p, phase);
     bd_text_add(&p->text, "}\n");
-    print_results(p, phase);
+    bd_print_results(p, phase);
 }
 
-static void print_rows(bd_printer *p, bool by_block)
+static void print_rows(bd_printer *p)
 {
-    p->by_block = by_block;
-    bd_print_entry(p, by_block ? "blocks" : "rows");
+    bd_print_entry(p, "rows");
     bd_print_extent(p, "count", BD_KIR_PARALLEL);
     bd_print_extent(p, "serial", BD_KIR_SERIAL);
-    if (by_block)
-        bd_text_add(&p->text, "const i64 lane = blockIdx.x;\n");
-    else
-        bd_text_add(&p->text, "const i64 lane = (i64)blockIdx.x * blockDim.x + threadIdx.x;\n"
-                              "if (lane >= lanes) return;\n");
+    bd_text_add(&p->text, "const i64 lane = (i64)blockIdx.x * blockDim.x + threadIdx.x;\n"
+                          "if (lane >= lanes) return;\n");
     print_slots(p);
     bd_text_add(&p->text, "for (i64 row = lane; row < count; row += lanes) {\ni64 left = row;\n");
     bd_print_positions(p, BD_KIR_PARALLEL, "left");
@@ -131,8 +245,6 @@ static void print_rows(bd_printer *p, bool by_block)
             print_each(p, phase);
         else if (phase->kind == BD_KIR_ROW)
             bd_print_phase(p, phase);
-        if (by_block && phase->kind != BD_KIR_UNIFORM)
-            bd_text_add(&p->text, "__syncthreads();\n");
     }
     bd_text_add(&p->text, "}\n");
     bd_print_exit(p);
@@ -140,7 +252,12 @@ static void print_rows(bd_printer *p, bool by_block)
 
 void bd_print_loop(bd_printer *p)
 {
-    print_rows(p, false);
-    if (bd_cfamily_shares_rows(p->program))
-        print_rows(p, true);
+    bd_cfamily_loop loop = bd_cfamily_loop_of(p->program);
+    print_rows(p);
+    if (loop.teams)
+        bd_print_teams(p, &loop);
+    else if (loop.wide)
+        bd_print_vectors(p, loop.wide);
+    if (loop.down)
+        bd_print_down(p);
 }

@@ -21,7 +21,9 @@ typedef struct bd_parts {
 typedef struct bd_printer {
     bd_text text;
     const bd_kir *program;
-    bool by_block;     /* a row belongs to a block of threads */
+    bool by_team;      /* a row belongs to several threads */
+    int wide;          /* points at once; 0: one */
+    bool held;         /* a row's wide loads and slots are in registers */
     const char *yield; /* the variable that YIELD sets */
     const bd_parts *parts; /* of the operand that is printed; NULL: positions are variables */
     int spared; /* number of a comparison that holds if the variable `whole` does; 0: none */
@@ -46,6 +48,11 @@ void bd_print_exit(bd_printer *printer);
 void bd_print_extent(bd_printer *printer, const char *name, bd_kir_role role);
 /* Positions on the axes of a role from a number `from`, which the text may use up. */
 void bd_print_positions(bd_printer *printer, bd_kir_role role, const char *from);
+/* "bN[...]", as it stands at the positions. */
+void bd_print_place(bd_printer *printer, const bd_kir_access *access);
+/* What reductions and scans of a phase have seen: nothing yet; and their results. */
+void bd_print_nothing(bd_printer *printer, const bd_kir_phase *phase);
+void bd_print_results(bd_printer *printer, const bd_kir_phase *phase);
 /* All statements of a phase. */
 void bd_print_phase(bd_printer *printer, const bd_kir_phase *phase);
 const bd_kir_phase *bd_print_find(const bd_kir *program, bd_kir_phase_kind kind);
@@ -64,5 +71,8 @@ void bd_print_extents(bd_printer *printer);
 void bd_print_epilogue(bd_printer *printer, bd_kir_role rows, bd_kir_role columns);
 
 void bd_print_loop(bd_printer *printer);
+void bd_print_teams(bd_printer *printer, const bd_cfamily_loop *loop);
+void bd_print_vectors(bd_printer *printer, int wide);
+void bd_print_down(bd_printer *printer);
 void bd_print_contraction(bd_printer *printer);
 void bd_print_attention(bd_printer *printer);

@@ -79,10 +79,23 @@ static void print_guard(bd_printer *p, int number)
     }
 }
 
-/* "bN[...]" of an access, moved by a position if the instruction has one. */
+void bd_print_place(bd_printer *p, const bd_kir_access *access)
+{
+    bd_text_add(&p->text, "b%d[", access->buffer);
+    print_line(p, access->offset, access->strides);
+    bd_text_add(&p->text, "]");
+}
+
+/* "bN[...]" of an access, moved by a position if the instruction has one; or its part of what a
+ * wide entry loaded or will store. */
 static void print_element(bd_printer *p, const bd_kir_instr *instr)
 {
     const bd_kir_access *access = &p->program->accesses[instr->index];
+    if (p->wide && bd_cfamily_is_wide(p->program, instr)) {
+        bd_text_add(&p->text, instr->code == BD_KIR_LOAD ? "g%d[c].e[j]" : "o%d.e[j]",
+                    instr->index);
+        return;
+    }
     bd_text_add(&p->text, "b%d[", access->buffer);
     if (p->parts)
         bd_print_part(p, BD_PART_ACCESS, instr->index);
@@ -108,6 +121,9 @@ static const char *to_memory(burn_dtype dtype)
 static void print_load(bd_printer *p, const bd_kir_instr *instr)
 {
     burn_dtype dtype = (burn_dtype)instr->dtype;
+    bool masked = p->held && !bd_cfamily_is_wide(p->program, instr);
+    if (masked)
+        bd_text_add(&p->text, instr->guard >= 0 ? "here && " : "here ? ");
     if (instr->guard >= 0) {
         print_guard(p, instr->guard);
         bd_text_add(&p->text, " ? ");
@@ -115,7 +131,7 @@ static void print_load(bd_printer *p, const bd_kir_instr *instr)
     bd_text_add(&p->text, "(%s)%s(", bd_print_type(dtype), from_memory(dtype));
     print_element(p, instr);
     bd_text_add(&p->text, "%s)", dtype == BURN_BOOL ? " != 0" : "");
-    if (instr->guard >= 0)
+    if (masked || instr->guard >= 0)
         bd_text_add(&p->text, " : (%s)0", bd_print_type(dtype));
 }
 
@@ -126,14 +142,18 @@ static void print_store(bd_printer *p, const bd_kir_instr *instr)
                                           [BD_KIR_ACCUMULATE_MIN] = "k_min",
                                           [BD_KIR_ACCUMULATE_PROD] = "k_mul"};
     burn_dtype dtype = (burn_dtype)instr->dtype;
+    if (p->held && !bd_cfamily_is_wide(p->program, instr))
+        bd_text_add(&p->text, "if (here) ");
     if (instr->guard >= 0) {
         bd_text_add(&p->text, "if (");
         print_guard(p, instr->guard);
         bd_text_add(&p->text, ") ");
     }
     print_element(p, instr);
-    bd_text_add(&p->text, " = (%s)%s(", bd_print_memory_type(dtype), to_memory(dtype));
-    if (instr->flags == BD_KIR_SET) {
+    bool sets = instr->flags == BD_KIR_SET;
+    bd_text_add(&p->text, " = (%s)%s(", bd_print_memory_type(dtype),
+                sets && dtype == BURN_BF16 ? "bits_bf16" : to_memory(dtype));
+    if (sets) {
         bd_text_add(&p->text, "v%d);\n", instr->operands[0]);
         return;
     }
@@ -271,7 +291,7 @@ static void print_value(bd_printer *p, const bd_kir_instr *instr)
                     instr->operands[2]);
         break;
     case BD_KIR_RESTORE:
-        bd_text_add(&p->text, "w%d[at]", instr->index);
+        bd_text_add(&p->text, p->held ? "h%d[c][j]" : "w%d[at]", instr->index);
         break;
     case BD_KIR_ACC:
         bd_text_add(&p->text, "acc");
@@ -309,7 +329,8 @@ static void print_statement(bd_printer *p, int number)
         print_store(p, instr);
         return;
     case BD_KIR_SAVE:
-        bd_text_add(&p->text, "w%d[at] = v%d;\n", instr->index, instr->operands[0]);
+        bd_text_add(&p->text, p->held ? "h%d[c][j] = v%d;\n" : "w%d[at] = v%d;\n",
+                    instr->index, instr->operands[0]);
         return;
     case BD_KIR_SORT:
         bd_text_add(&p->text, "sort_row<%s>(w%d, w%d, w%d, serial, %s);\n",
@@ -321,7 +342,8 @@ static void print_statement(bd_printer *p, int number)
         return;
     }
     if (bd_kir_is_reduce(code)) {
-        bd_text_add(&p->text, "r%d.see(v%d, at);\n", number + 1, instr->operands[0]);
+        bd_text_add(&p->text, "%sr%d.see(v%d, at);\n", p->held ? "if (here) " : "", number + 1,
+                    instr->operands[0]);
     } else if (bd_kir_is_scan(code)) {
         print_scan(p, number);
     } else {
@@ -339,8 +361,8 @@ void bd_print_phase(bd_printer *p, const bd_kir_phase *phase)
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         bool effect = p->program->instrs[i].code == BD_KIR_STORE ||
                       p->program->instrs[i].code == BD_KIR_STORE_AT;
-        if (effect && p->by_block && phase->kind == BD_KIR_ROW)
-            bd_text_add(&p->text, "if (threadIdx.x == 0) ");
+        if (effect && p->by_team && phase->kind == BD_KIR_ROW)
+            bd_text_add(&p->text, "if (member == 0) ");
         print_statement(p, i);
     }
 }

@@ -65,6 +65,8 @@ FN u16 as_bf16(float value)
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
 }
+// Of what is a bf16 already.
+FN u16 bits_bf16(float value) { return (u16)(__float_as_uint(value) >> 16); }
 FN float to_f16(float value) { return from_f16(as_f16(value)); }
 FN float to_bf16(float value) { return from_bf16(as_bf16(value)); }
 
@@ -313,6 +315,15 @@ FN double random_f64(words at, int pair)
 }
 
 // ---- indices ----
+// Not negative, and most often short.
+FN i64 over(i64 a, i64 b)
+{
+    return (u64)(a | b) >> 32 ? a / b : (i64)((u32)a / (u32)b);
+}
+// Neighbours in memory.
+template <class T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) pack {
+    T e[N];
+};
 FN bool inside(i64 at, i64 extent) { return at >= 0 && at < extent; }
 FN i64 check(i64 position, i64 extent, bool wraps, fault *to, int tag, u32 launch, u32 block)
 {
@@ -385,6 +396,29 @@ template <class T, bool MOST> struct red_most {
     __device__ i64 where() { return at < 0 ? 0 : at; }
 };
 
+// The same without a position.
+FN float greater(float a, float b)
+{
+    float most;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+    return most;
+}
+FN float lesser(float a, float b)
+{
+    float least;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+    return least;
+}
+template <class T> FN T greater(T a, T b) { return k_max(a, b); }
+template <class T> FN T lesser(T a, T b) { return k_min(a, b); }
+template <class T, bool MOST> struct red_end {
+    T v;
+    FN red_end none() { return {MOST ? lowest_of(T()) : highest_of(T())}; }
+    __device__ void see(T x, i64) { v = MOST ? greater(v, x) : lesser(v, x); }
+    __device__ void join(red_end o) { see(o.v, 0); }
+    __device__ T get() { return v; }
+};
+
 // Joins what all threads of a block saw, in a fixed tree; all get the result. Threads: 256.
 template <class R> static __device__ R block_join(R mine)
 {
@@ -401,6 +435,89 @@ template <class R> static __device__ R block_join(R mine)
     R result = all[0];
     __syncthreads();
     return result;
+}
+
+// The same of a team of threads: a warp or the block.
+template <class R> FN R of_lane(R mine, int mask)
+{
+    u32 from[sizeof(R) / 4 + 1], to[sizeof(R) / 4 + 1];
+    R other;
+    if (sizeof(R) < 4) {
+        from[0] = 0;
+        memcpy(from, &mine, sizeof(R));
+        to[0] = __shfl_xor_sync(0xffffffffu, from[0], mask);
+    } else {
+        memcpy(from, &mine, sizeof(R));
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(R) / 4; i++)
+            to[i] = __shfl_xor_sync(0xffffffffu, from[i], mask);
+    }
+    memcpy(&other, to, sizeof(R));
+    return other;
+}
+FN void team_sync(u32 team)
+{
+    if (team == 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+template <class R> static __device__ R team_join(R mine, u32 team)
+{
+    __shared__ __align__(16) char room[8 * 16];
+    R *all = (R *)room;
+#pragma unroll
+    for (int mask = 16; mask > 0; mask >>= 1)
+        mine.join(of_lane(mine, mask));
+    if (team == 32)
+        return mine;
+    if (threadIdx.x % 32 == 0)
+        all[threadIdx.x / 32] = mine;
+    __syncthreads();
+    mine = all[0];
+    for (int i = 1; i < 8; i++)
+        mine.join(all[i]);
+    __syncthreads();
+    return mine;
+}
+// Of the 8 warps, lane by lane; the first warp gets the result.
+template <class R> static __device__ R lanes_join(R mine)
+{
+    __shared__ __align__(16) char room[256 * 16];
+    R *all = (R *)room;
+    all[threadIdx.x] = mine;
+    __syncthreads();
+    if (threadIdx.x < 32)
+        for (int i = 1; i < 8; i++)
+            mine.join(all[threadIdx.x + 32 * i]);
+    __syncthreads();
+    return mine;
+}
+// What a block saw of a row whose other parts other blocks see. The last of them, in time, joins
+// all, in the order of their numbers.
+FN bool is_last(u32 *counter, u32 count)
+{
+    __shared__ u32 before;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        before = atomicInc(counter, count - 1); // 0 again after the last
+    __syncthreads();
+    __threadfence();
+    return before == count - 1;
+}
+template <class R> FN void put_part(char *scratch, i64 at, R part)
+{
+    *(R *)(scratch + at * 16) = part;
+}
+template <class R> FN R get_part(const char *scratch, i64 at)
+{
+    u32 words[sizeof(R) / 4 + 1];
+    R part;
+    for (int i = 0; i < (int)(sizeof(R) + 3) / 4; i++) // what other blocks wrote is in the L2 cache
+        words[i] = __ldcg((const u32 *)(scratch + at * 16) + i);
+    memcpy(&part, words, sizeof(R));
+    return part;
 }
 
 FN double log_sum(double a, double b)

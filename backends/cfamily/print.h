@@ -3,10 +3,15 @@
  * (prelude.cuh). Pure functions; thread: any.
  *
  * Every entry has the parameters of bd_cfamily_parameters: the arguments of one block (integer
- * arguments, buffers, scalars: 8 bytes each, in this order), where faults go, scratch, how many
- * rows run at once (lanes), the numbers of launch and block. Entries run with 256 threads a block:
+ * arguments, buffers, scalars: 8 bytes each, in this order) by value or in a table, where faults go, scratch, how many
+ * rows run at once (lanes), the numbers of launch and block, how LOOP programs are spread (below),
+ * counters that are 0 and stay so. Entries run with 256 threads a block:
  *   rows     LOOP: a thread a row, rows `lanes` apart
- *   blocks   LOOP: a block of threads a row; only if the program has EACH phases that may share
+ *   vectors  LOOP that is a map: a thread does `wide` neighbours, by loads and stores of 16 bytes
+ *   teams    LOOP: `team` threads (32 or 256) a row, or `splits` blocks a row
+ *   wides    the same, `wide` neighbours at once
+ *   held     the same for rows of at most `held` points a thread, which stay in registers
+ *   down     LOOP: 32 rows a block, `splits` blocks for these; of sums down columns
  *   product  CONTRACTION, of any kind and size: a block of threads a tile of 64 x 64
  *   huge, large, small, join, columns  CONTRACTION of floats (product.cuh); `lanes` is the plan
  *   attend   ATTENTION: a block of threads a query
@@ -20,13 +25,17 @@
 #include "backends/kir/kir.h"
 
 enum { BD_CFAMILY_THREADS = 256, BD_CFAMILY_TILE = 64 };
+enum {
+    BD_CFAMILY_WARP = 32,
+    BD_CFAMILY_COUNTERS = 1 << 16,
+    BD_CFAMILY_PARTIAL_BYTES = 16, /* of a reduction, for each row and split */
+    BD_CFAMILY_WORDS_MOST = 480,   /* arguments of a block that fit into a kernel's parameters */
+};
 
 extern const char bd_cfamily_prelude[], bd_cfamily_product[],
     bd_cfamily_product_sm90[], bd_cfamily_attention[]; /* embedded by the build */
 extern const char bd_cfamily_parameters[];
 
-/* Whether the points of a row may be divided among threads. */
-bool bd_cfamily_shares_rows(const bd_kir *program);
 /* Makes BATCH axes that an operand does not depend on rows of the other one: a product of many
  * small ones becomes a large one. Every function here takes programs folded or not, and prints
  * them folded. */
@@ -74,5 +83,19 @@ enum {
     BD_CFAMILY_WIDTH_MOST = 128,
 };
 
+/* Arguments passed by value; 0: they lie in the GPU's memory, at `table`. */
+int bd_cfamily_words(const bd_kir *program);
+/* The entries of a LOOP program, and what it may be split by. */
+typedef struct bd_cfamily_loop {
+    bool teams;     /* the points of a row may be divided among threads */
+    int wide;       /* neighbours at once; 0: no entry for that */
+    int held;       /* points a thread; 0: no such entry */
+    int reductions; /* > 0: rows may be split; scratch: 16 bytes for each, row and split */
+    bool down;      /* sums run down columns */
+} bd_cfamily_loop;
+bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program);
+/* Whether wide entries reach this access by aligned pieces of `wide` elements, at most 16 bytes
+ * each. The innermost axis is the last one of the program. */
+bool bd_cfamily_is_wide(const bd_kir *program, const bd_kir_instr *instr);
 /* The whole source, prelude included. Heap; the caller frees with bd_free. */
 char *bd_cfamily_print(const bd_kir *program);

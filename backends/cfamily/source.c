@@ -4,7 +4,8 @@
 #include "proto/base/alloc.h"
 
 const char bd_cfamily_parameters[] =
-    "const i64 *arguments, fault *problem, char *scratch, i64 lanes, u32 launch, u32 block";
+    "const __grid_constant__ given passed, const i64 *table, fault *problem, char *scratch, "
+    "i64 lanes, u32 launch, u32 block, u32 team, u32 splits, u32 *counters";
 
 void bd_print_arguments(bd_printer *p)
 {
@@ -32,6 +33,8 @@ void bd_print_entry(bd_printer *p, const char *name)
     if (p->at_once)
         bd_text_add(&p->text, ", %d", p->at_once);
     bd_text_add(&p->text, ") %s(%s)\n{\n", name, bd_cfamily_parameters);
+    bd_text_add(&p->text, "const i64 *const arguments = %s;\n",
+                bd_cfamily_words(p->program) ? "passed.w" : "table");
     bd_print_arguments(p);
     for (int i = 0; i < p->program->phase_count; i++)
         if (p->program->phases[i].kind == BD_KIR_UNIFORM)
@@ -66,9 +69,16 @@ void bd_print_positions(bd_printer *p, bd_kir_role role, const char *from)
         if (axis == outermost)
             bd_text_add(&p->text, "const i64 p%d = %s;\n", axis, from);
         else
-            bd_text_add(&p->text, "const i64 p%d = %s %% %s;\n%s /= %s;\n", axis, from, extent,
-                        from, extent);
+            bd_text_add(&p->text,
+                        "const i64 q%d = over(%s, %s), p%d = %s - q%d * %s;\n%s = q%d;\n", axis,
+                        from, extent, axis, from, axis, extent, from, axis);
     }
+}
+
+int bd_cfamily_words(const bd_kir *program)
+{
+    int words = program->int_count + program->buffer_count + program->scalar_count;
+    return words <= BD_CFAMILY_WORDS_MOST ? words : 0;
 }
 
 char *bd_cfamily_print(const bd_kir *program)
@@ -76,7 +86,8 @@ char *bd_cfamily_print(const bd_kir *program)
     bd_kir folded = *program;
     bd_cfamily_fold(&folded);
     bd_printer printer = {.program = &folded};
-    bd_text_add(&printer.text, "%s", bd_cfamily_prelude);
+    bd_text_add(&printer.text, "%sstruct given { i64 w[%d]; };\n", bd_cfamily_prelude,
+                bd_cfamily_words(program) + 1);
     if (program->family == BD_KIR_CONTRACTION)
         bd_print_contraction(&printer);
     else if (program->family == BD_KIR_ATTENTION)

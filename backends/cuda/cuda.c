@@ -43,10 +43,9 @@ static void cuda_close(bd_device *device)
     const bd_cuda_symbols *cuda = device->cuda;
     if (device->context) {
         enter(device);
-        if (device->stream) {
-            (void)cuda->cuStreamSynchronize(device->stream);
+        bd_cuda_flights_close(device);
+        if (device->stream)
             (void)cuda->cuStreamDestroy(device->stream);
-        }
         if (device->out_stream)
             (void)cuda->cuStreamDestroy(device->out_stream);
         if (device->uploaded)
@@ -55,6 +54,8 @@ static void cuda_close(bd_device *device)
             (void)cuda->cuMemFree(device->ring_device);
         if (device->ring)
             (void)cuda->cuMemFreeHost(device->ring);
+        if (device->counters)
+            (void)cuda->cuMemFree(device->counters);
         (void)cuda->cuDevicePrimaryCtxRelease(device->number);
     }
     bd_object_cache_close(device->cache);
@@ -99,7 +100,11 @@ static bd_error *start(bd_device *device)
     BD_TRY(bd_cuda_check(cuda->cuMemHostAlloc(&ring, BD_CUDA_RING_BYTES, 0),
                          "allocate room for arguments"));
     device->ring = ring;
-    return NULL;
+    size_t bytes = BD_CFAMILY_COUNTERS * sizeof(uint32_t);
+    BD_TRY(bd_cuda_check(cuda->cuMemAlloc(&device->counters, bytes), "allocate counters"));
+    BD_TRY(bd_cuda_check(cuda->cuMemsetD8Async(device->counters, 0, bytes, device->stream),
+                         "clear counters"));
+    return bd_cuda_flights_open(device);
 }
 
 static void open_cache(bd_device *device, const bd_device_options *options)
@@ -250,7 +255,11 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
         const char *name;
         void **place;
     } entries[] = {{"rows", &kernel->rows},
-                   {"blocks", &kernel->blocks},
+                   {"teams", &kernel->teams},
+                   {"vectors", &kernel->vectors},
+                   {"wides", &kernel->wides},
+                   {"held", &kernel->held},
+                   {"down", &kernel->down},
                    {"product", &kernel->product},
                    {"attend", &kernel->attend},
                    {"huge", &kernel->huge},
@@ -264,8 +273,15 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
     bool huge = tiled && device->architecture == 90 && bd_cfamily_has_huge_tiles(kernel->program);
     bool columns = tiled && bd_cfamily_has_columns(kernel->program);
     bool attends = family == BD_KIR_ATTENTION && bd_cfamily_attends_by_tiles(kernel->program);
-    const bool there[] = {family == BD_KIR_LOOP, family == BD_KIR_LOOP && kernel->shares_rows,
-                          family == BD_KIR_CONTRACTION, family == BD_KIR_ATTENTION,
+    const bd_cfamily_loop *loop = &kernel->loop;
+    const bool there[] = {family == BD_KIR_LOOP,
+                          loop->teams,
+                          loop->wide && !loop->teams,
+                          loop->wide && loop->teams,
+                          loop->held > 0,
+                          loop->down,
+                          family == BD_KIR_CONTRACTION,
+                          family == BD_KIR_ATTENTION,
                           huge, tiled, tiled, tiled, columns, attends, attends};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (there[i])
@@ -290,6 +306,20 @@ static void describe_tiles(bd_kernel *kernel, bd_kir *program)
     kernel->b = bd_cfamily_side_of(program, BD_KIR_OPERAND_B);
 }
 
+/* What the sizes decide is asked of the program once. */
+static void describe_loop(bd_kernel *kernel)
+{
+    const bd_kir *program = kernel->program;
+    kernel->loop = bd_cfamily_loop_of(program);
+    if (!kernel->loop.wide)
+        return;
+    uint16_t *accesses = BD_ARENA_ARRAY(&kernel->arena, uint16_t, program->instr_count);
+    for (int i = 0; i < program->instr_count; i++)
+        if (bd_cfamily_is_wide(program, &program->instrs[i]))
+            accesses[kernel->wide_count++] = program->instrs[i].index;
+    kernel->wide_accesses = accesses;
+}
+
 static bd_error *load_kernel(bd_device *device, const bd_kir *program, const void *image,
                              bd_kernel **out)
 {
@@ -300,8 +330,9 @@ static bd_error *load_kernel(bd_device *device, const bd_kir *program, const voi
         describe_tiles(kernel, own);
     kernel->program = own;
     kernel->checks = bd_checks_create(program);
-    kernel->shares_rows = bd_cfamily_shares_rows(program);
     kernel->words = program->int_count + program->buffer_count + program->scalar_count;
+    kernel->by_value = bd_cfamily_words(program) > 0;
+    describe_loop(kernel);
     enter(device);
     bd_error *err = bd_cuda_check(device->cuda->cuModuleLoadData(&kernel->module, image),
                                   "load a kernel");

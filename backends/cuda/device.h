@@ -10,7 +10,10 @@
 #include "backends/cuda/symbols.h"
 #include "backends/shared/object_cache.h"
 
-enum { BD_CUDA_RING_BYTES = 16 << 20 };
+enum { BD_CUDA_RING_BYTES = 4 << 20 };
+
+/* A submission on its way: from its first launch until it is told. */
+typedef struct bd_cuda_flight bd_cuda_flight;
 
 struct bd_device {
     const bd_cuda_symbols *cuda;
@@ -23,10 +26,23 @@ struct bd_device {
     bool compile_never;
     bd_object_cache *cache; /* NULL: none */
     atomic_uint_fast64_t compiles, cache_hits, code_bytes;
-    /* Arguments of submissions on their way: a ring, in both memories alike. Thread: device. */
+    uint64_t counters; /* BD_CFAMILY_COUNTERS of 4 bytes, 0 between launches */
+    struct bd_cuda_flights *flights;
+    /* Arguments that are too many to be passed by value: a ring, in both memories alike.
+     * Thread: device. */
     char *ring;
     uint64_t ring_device;
     size_t ring_at;
 };
+
+/* A thread of its own waits for submissions, in order, and tells that they are done. */
+bd_error *bd_cuda_flights_open(bd_device *device) BD_MUST_USE;
+void bd_cuda_flights_close(bd_device *device); /* waits for those on their way */
+/* Thread: device. Before the first launch. */
+bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submission);
+/* Where its kernels report faults; NULL: it has failed already, and nothing shall be launched. */
+bd_fault *bd_cuda_flight_fault(bd_cuda_flight *flight);
+/* After the last launch. own_error: why not all were launched, or NULL. */
+void bd_cuda_flight_end(bd_device *device, bd_cuda_flight *flight, bd_error *own_error);
 
 void bd_cuda_submit(bd_device *device, bd_submission *submission);

@@ -4,9 +4,8 @@
 #include "backends/cuda/kernel.h"
 
 enum {
-    ROWS_AT_ONCE = 16,   /* blocks a processor, of a thread a row */
-    BLOCKS_AT_ONCE = 8,  /* and of a block a row */
-    SHORT_ROW = 32,      /* up to this a thread does a row alone */
+    TILES_AT_ONCE = 16, /* blocks a processor, of a product */
+    BLOCKS_AT_ONCE = 8, /* and of a block a row */
     SCRATCH_MOST = 256 << 20,
 };
 
@@ -33,28 +32,6 @@ static int64_t lanes_of(int64_t wanted, int64_t most, int64_t bytes)
     return lanes < 1 ? 1 : lanes;
 }
 
-static bd_cuda_grid loop_grid(const bd_kernel *kernel, const int64_t *ints, int processors)
-{
-    const bd_kir *program = kernel->program;
-    int64_t rows = extent_of(program, ints, BD_KIR_PARALLEL);
-    int64_t serial = extent_of(program, ints, BD_KIR_SERIAL);
-    int64_t bytes = program->slot_count * serial * 8;
-    bd_cuda_grid grid = {.function = kernel->rows};
-    if (rows == 0)
-        return grid;
-    if (kernel->shares_rows && serial > SHORT_ROW) {
-        grid.function = kernel->blocks;
-        grid.lanes = lanes_of(rows, (int64_t)processors * BLOCKS_AT_ONCE, bytes);
-        grid.blocks = (unsigned)grid.lanes;
-    } else {
-        int64_t most = (int64_t)processors * ROWS_AT_ONCE * BD_CFAMILY_THREADS;
-        grid.lanes = lanes_of(rows, most, bytes);
-        grid.blocks = (unsigned)((grid.lanes + BD_CFAMILY_THREADS - 1) / BD_CFAMILY_THREADS);
-    }
-    grid.scratch_bytes = (size_t)(grid.lanes * bytes);
-    return grid;
-}
-
 static bd_cuda_grid product_grid(const bd_kernel *kernel, const int64_t *ints, int processors)
 {
     const bd_kir *program = kernel->program;
@@ -65,7 +42,7 @@ static bd_cuda_grid product_grid(const bd_kernel *kernel, const int64_t *ints, i
     int64_t tiles = extent_of(program, ints, BD_KIR_BATCH) *
                     ((extent_of(program, ints, BD_KIR_M) + tile - 1) / tile) *
                     ((extent_of(program, ints, BD_KIR_N) + tile - 1) / tile);
-    int64_t lanes = least(tiles, (int64_t)processors * ROWS_AT_ONCE);
+    int64_t lanes = least(tiles, (int64_t)processors * TILES_AT_ONCE);
     return (bd_cuda_grid){.function = kernel->product, .blocks = (unsigned)lanes, .lanes = lanes};
 }
 
@@ -97,5 +74,5 @@ bd_cuda_grid bd_cuda_grid_of(const bd_kernel *kernel, const int64_t *ints, int p
     case BD_KIR_LOOP:
         break;
     }
-    return loop_grid(kernel, ints, processors);
+    return bd_cuda_loop_grid(kernel, ints, processors);
 }

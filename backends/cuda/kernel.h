@@ -11,13 +11,17 @@ struct bd_kernel {
     bd_arena arena;
     const bd_kir *program; /* its own copy, folded */
     bd_checks *checks;     /* NULL: no index is checked */
-    bool shares_rows;
-    int words;    /* 8-byte arguments of a block */
-    void *module; /* the driver's */
-    void *rows, *blocks, *product, *attend; /* functions; NULL: not of this program */
+    int words;             /* 8-byte arguments of a block */
+    bool by_value;         /* they are passed by value */
+    void *module;          /* the driver's */
+    /* Functions; NULL: not of this program. */
+    void *rows, *vectors, *teams, *wides, *held, *down, *product, *attend;
+    void *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
+    bd_cfamily_loop loop;
+    const uint16_t *wide_accesses; /* those that wide entries reach by wide pieces */
+    int wide_count;
     bd_cfamily_tiles tiles;
     bd_cfamily_side a, b, c; /* of tiles; nothing where there is no such operand */
-    void *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
 };
 
 /* One launch of a function. */
@@ -26,11 +30,13 @@ typedef struct bd_cuda_grid {
     unsigned blocks;  /* 0: nothing to do */
     unsigned threads; /* of a block; 0: BD_CFAMILY_THREADS */
     int64_t lanes;
+    unsigned team, splits; /* of LOOP entries */
     size_t scratch_bytes, shared_bytes;
     void *then; /* NULL, or a second function, with the same arguments */
     unsigned then_blocks;
 } bd_cuda_grid;
 bd_cuda_grid bd_cuda_grid_of(const bd_kernel *kernel, const int64_t *ints, int processors);
+bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int processors);
 /* False if this product is for the function `product`. */
 bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
                           bd_cuda_grid *out);

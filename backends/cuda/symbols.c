@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* CUresult. After a lost one the context is of no use any more. */
 enum { OUT_OF_MEMORY = 2 };
+static const int lost[] = {46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
 
 static bd_cuda_symbols symbols;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT, compiler_once = PTHREAD_ONCE_INIT;
@@ -91,5 +93,9 @@ bd_error *bd_cuda_check(int code, const char *doing)
     symbols.cuGetErrorString(code, &text);
     if (code == OUT_OF_MEMORY)
         BD_FAIL(NO_MEMORY, "cannot %s: %s", doing, text ? text : "out of memory");
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
+        if (code == lost[i])
+            BD_FAIL(DEVICE_LOST, "cannot %s: %s (CUDA error %d)", doing, text ? text : "unknown",
+                    code);
     BD_FAIL(DEVICE, "cannot %s: %s (CUDA error %d)", doing, text ? text : "unknown", code);
 }

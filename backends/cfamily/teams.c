@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * LOOP programs by many threads: `wide` neighbours at once, a team of threads a row, many blocks
+ * for few rows, or a block for 32 rows that are summed down columns. */
+#include "backends/cfamily/parts.h"
+
+/* ---- neighbours at once ---- */
+
+/* Whether an earlier instruction, from `first` on, does the same with this access. */
+static bool seen_before(const bd_kir *program, int first, int number)
+{
+    const bd_kir_instr *instr = &program->instrs[number];
+    for (int i = first; i < number; i++)
+        if (program->instrs[i].code == instr->code && program->instrs[i].index == instr->index &&
+            bd_cfamily_is_wide(program, &program->instrs[i]))
+            return true;
+    return false;
+}
+
+/* For each access that the instructions load (or store) wide, once: text with its buffer's type and
+ * its number. */
+typedef enum wide_job { DECLARE_LOADS, LOAD, DECLARE_STORES, STORE } wide_job;
+
+static void print_wide(bd_printer *p, int first, int count, int chunks, wide_job job)
+{
+    int code = job == DECLARE_LOADS || job == LOAD ? BD_KIR_LOAD : BD_KIR_STORE;
+    for (int i = first; i < first + count; i++) {
+        const bd_kir_instr *instr = &p->program->instrs[i];
+        if (instr->code != code || !bd_cfamily_is_wide(p->program, instr) ||
+            seen_before(p->program, first, i))
+            continue;
+        const bd_kir_access *access = &p->program->accesses[instr->index];
+        const char *type =
+            bd_print_memory_type((burn_dtype)p->program->buffers[access->buffer].dtype);
+        if (job == DECLARE_LOADS)
+            bd_text_add(&p->text, "pack<%s, %d> g%d[%d] = {};\n", type, p->wide, instr->index,
+                        chunks);
+        else if (job == DECLARE_STORES)
+            bd_text_add(&p->text, "pack<%s, %d> o%d;\n", type, p->wide, instr->index);
+        if (job == DECLARE_LOADS || job == DECLARE_STORES)
+            continue;
+        if (job == LOAD)
+            bd_text_add(&p->text, "g%d[c] = *(const pack<%s, %d> *)&", instr->index, type, p->wide);
+        else
+            bd_text_add(&p->text, "*(pack<%s, %d> *)&", type, p->wide);
+        bd_print_place(p, access);
+        if (job == STORE)
+            bd_text_add(&p->text, " = o%d", instr->index);
+        bd_text_add(&p->text, ";\n");
+    }
+}
+
+/* "for (c ...) {" with the first of the neighbours' numbers in `chunk`, within the row in `here`. */
+static void begin_chunks(bd_printer *p, int chunks)
+{
+    bd_text_add(&p->text,
+                "#pragma unroll\nfor (int c = 0; c < %d; c++) {\n"
+                "const i64 chunk = first + c * step;\nconst bool here = chunk < total;\n",
+                chunks);
+}
+
+static void print_chunk_positions(bd_printer *p)
+{
+    int inner = p->program->axis_count - 1;
+    bd_text_add(&p->text, "i64 rest = chunk;\n");
+    bd_print_positions(p, p->program->axes[inner].role, "rest");
+}
+
+static void print_loads(bd_printer *p, int first, int count, int chunks)
+{
+    print_wide(p, first, count, chunks, DECLARE_LOADS);
+    begin_chunks(p, chunks);
+    bd_text_add(&p->text, "if (here) {\n");
+    print_chunk_positions(p);
+    print_wide(p, first, count, chunks, LOAD);
+    bd_text_add(&p->text, "}\n}\n");
+}
+
+/* The phase at all neighbours of all chunks, what they load being there. */
+static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
+{
+    int inner = p->program->axis_count - 1;
+    begin_chunks(p, chunks);
+    if (!p->held)
+        bd_text_add(&p->text, "if (here) {\n");
+    print_chunk_positions(p);
+    bd_text_add(&p->text, "const i64 base = p%d;\n", inner);
+    print_wide(p, phase->first, phase->count, chunks, DECLARE_STORES);
+    bd_text_add(&p->text,
+                "#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
+                "const i64 at = chunk + j, p%d = base + j;\n",
+                p->wide, inner);
+    bd_print_phase(p, phase);
+    bd_text_add(&p->text, "}\n");
+    if (p->held)
+        bd_text_add(&p->text, "if (here) {\n");
+    print_wide(p, phase->first, phase->count, chunks, STORE);
+    bd_text_add(&p->text, "}\n}\n");
+}
+
+void bd_print_vectors(bd_printer *p, int wide)
+{
+    p->wide = wide;
+    bd_print_entry(p, "vectors");
+    bd_print_extent(p, "total", BD_KIR_PARALLEL);
+    bd_text_add(&p->text,
+                "const i64 step = lanes * %d;\n"
+                "for (i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * %d; "
+                "first < total; first += step) {\n",
+                wide, wide);
+    const bd_kir_phase *phase = bd_print_find(p->program, BD_KIR_ROW);
+    print_loads(p, phase->first, phase->count, 1);
+    print_points(p, phase, 1);
+    bd_text_add(&p->text, "}\n");
+    bd_print_exit(p);
+    p->wide = 0;
+}
+
+/* ---- reductions ---- */
+
+/* How the threads that share a row are called: their number, how many, and what joins them. */
+typedef struct sharing {
+    const char *member, *step, *join, *counter, *condition;
+} sharing;
+static const sharing TEAM = {"member", "team", "team_join(r%d, team)", "row", "true"};
+static const sharing COLUMN = {"member", "8", "lanes_join(r%d)", "group", "here"};
+
+static void print_join(bd_printer *p, int value, const sharing *by)
+{
+    bd_text_add(&p->text, "r%d = ", value);
+    bd_text_add(&p->text, by->join, value);
+    bd_text_add(&p->text, ";\n");
+}
+
+/* The parts that the blocks of a row saw: each puts its own, the last of them joins all. */
+static void print_parts(bd_printer *p, const bd_kir_phase *phase, const sharing *by, bool put)
+{
+    int number = 0;
+    for (int i = phase->first; i < phase->first + phase->count; i++) {
+        if (!bd_kir_is_reduce((bd_kir_code)p->program->instrs[i].code))
+            continue;
+        if (put) {
+            bd_text_add(&p->text,
+                        "put_part(scratch, (%d * (i64)splits + piece) * count + row, r%d);\n",
+                        number, i + 1);
+        } else {
+            bd_text_add(&p->text,
+                        "r%d = decltype(r%d)::none();\n"
+                        "for (u32 k = %s; %s && k < splits; k += %s)\n"
+                        "r%d.join(get_part<decltype(r%d)>(scratch, (%d * (i64)splits + k) * count"
+                        " + row));\n",
+                        i + 1, i + 1, by->member, by->condition, by->step, i + 1, i + 1, number);
+            print_join(p, i + 1, by);
+        }
+        number++;
+    }
+}
+
+static void print_joins(bd_printer *p, const bd_kir_phase *phase, const sharing *by, bool splits)
+{
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        if (bd_kir_is_reduce((bd_kir_code)p->program->instrs[i].code))
+            print_join(p, i + 1, by);
+    if (!splits)
+        return;
+    bd_text_add(&p->text, "if (splits > 1) {\nif (member == 0 && %s) {\n", by->condition);
+    print_parts(p, phase, by, true);
+    bd_text_add(&p->text, "}\nif (!is_last(counters + %s, splits)) return;\n", by->counter);
+    print_parts(p, phase, by, false);
+    bd_text_add(&p->text, "}\n");
+}
+
+/* ---- rows of teams ---- */
+
+typedef struct team_entry {
+    const char *name;
+    int wide, chunks; /* 0: a point at a time */
+    bool held;
+} team_entry;
+
+static void print_slots(bd_printer *p, const team_entry *entry)
+{
+    for (int slot = 0; slot < p->program->slot_count; slot++) {
+        const char *type = bd_print_type((burn_dtype)p->program->slot_dtypes[slot]);
+        if (entry->held)
+            bd_text_add(&p->text, "%s h%d[%d][%d];\n", type, slot, entry->chunks, entry->wide);
+        else
+            bd_text_add(&p->text,
+                        "const slot<%s> w%d = {scratch + (%d * lanes + lane) * serial * 8, 1};\n",
+                        type, slot, slot);
+    }
+}
+
+static void print_each(bd_printer *p, const bd_kir_phase *phase, const team_entry *entry)
+{
+    if (!entry->wide) {
+        bd_text_add(&p->text, "for (i64 at = (i64)piece * team + member; at < serial;"
+                              " at += (i64)team * splits) {\ni64 rest = at;\n");
+        bd_print_positions(p, BD_KIR_SERIAL, "rest");
+        bd_print_phase(p, phase);
+        bd_text_add(&p->text, "}\n");
+    } else if (entry->held) {
+        print_points(p, phase, entry->chunks);
+    } else {
+        bd_text_add(&p->text,
+                    "for (i64 first = ((i64)piece * team + member) * %d; first < total;"
+                    " first += step * %d) {\n",
+                    entry->wide, entry->chunks);
+        print_loads(p, phase->first, phase->count, entry->chunks);
+        print_points(p, phase, entry->chunks);
+        bd_text_add(&p->text, "}\n");
+    }
+}
+
+static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
+{
+    p->by_team = true;
+    p->wide = entry->wide;
+    p->held = entry->held;
+    bd_print_entry(p, entry->name);
+    bd_print_extent(p, "count", BD_KIR_PARALLEL);
+    bd_print_extent(p, "serial", BD_KIR_SERIAL);
+    bd_text_add(&p->text,
+                "const i64 total = serial, step = (i64)team * splits * %d;\n"
+                "const u32 member = threadIdx.x %% team, piece = blockIdx.x %% splits;\n"
+                "const i64 lane = ((i64)(blockIdx.x / splits) * blockDim.x + threadIdx.x) / team;\n",
+                entry->wide);
+    print_slots(p, entry);
+    bd_text_add(&p->text, "for (i64 row = lane; row < count; row += lanes) {\ni64 left = row;\n");
+    bd_print_positions(p, BD_KIR_PARALLEL, "left");
+    if (entry->held) {
+        bd_text_add(&p->text, "const i64 first = (i64)member * %d;\n", entry->wide);
+        print_loads(p, 0, p->program->instr_count, entry->chunks);
+    }
+    for (int i = 0; i < p->program->phase_count; i++) {
+        const bd_kir_phase *phase = &p->program->phases[i];
+        if (phase->kind == BD_KIR_UNIFORM)
+            continue;
+        if (phase->kind == BD_KIR_EACH) {
+            bd_print_nothing(p, phase);
+            print_each(p, phase, entry);
+            print_joins(p, phase, &TEAM, splits);
+            bd_print_results(p, phase);
+        } else {
+            p->wide = 0; /* what a row itself touches */
+            p->held = false;
+            bd_print_phase(p, phase);
+            p->wide = entry->wide;
+            p->held = entry->held;
+        }
+        bd_text_add(&p->text, "team_sync(team);\n");
+    }
+    bd_text_add(&p->text, "}\n");
+    bd_print_exit(p);
+    p->by_team = p->held = false;
+    p->wide = 0;
+}
+
+void bd_print_teams(bd_printer *p, const bd_cfamily_loop *loop)
+{
+    enum { ONES = 16 }; /* points at once that are written out */
+    bool splits = loop->reductions > 0;
+    print_team_rows(p, &(team_entry){.name = "teams"}, splits);
+    if (!loop->wide)
+        return;
+    print_team_rows(p, &(team_entry){"wides", loop->wide, ONES / loop->wide, false}, splits);
+    if (loop->held)
+        print_team_rows(p, &(team_entry){"held", loop->wide, loop->held / loop->wide, true}, false);
+}
+
+/* ---- sums down columns ---- */
+
+void bd_print_down(bd_printer *p)
+{
+    const bd_kir_phase *each = bd_print_find(p->program, BD_KIR_EACH);
+    bd_print_entry(p, "down");
+    bd_print_extent(p, "count", BD_KIR_PARALLEL);
+    bd_print_extent(p, "serial", BD_KIR_SERIAL);
+    bd_text_add(&p->text, "const u32 member = threadIdx.x / 32, piece = blockIdx.x %% splits;\n"
+                          "const i64 group = blockIdx.x / splits;\n"
+                          "const i64 row = group * 32 + threadIdx.x %% 32;\n"
+                          "const bool here = row < count;\ni64 left = here ? row : 0;\n");
+    bd_print_positions(p, BD_KIR_PARALLEL, "left");
+    bd_print_nothing(p, each);
+    bd_text_add(&p->text, "#pragma unroll 4\n"
+                          "for (i64 at = (i64)piece * 8 + member; at < serial; at += splits * 8) {\n"
+                          "i64 rest = at;\n");
+    bd_print_positions(p, BD_KIR_SERIAL, "rest");
+    bd_print_phase(p, each);
+    bd_text_add(&p->text, "}\n");
+    print_joins(p, each, &COLUMN, true);
+    bd_text_add(&p->text, "if (member > 0 || !here) return;\n");
+    bd_print_results(p, each);
+    for (int i = 0; i < p->program->phase_count; i++)
+        if (p->program->phases[i].kind == BD_KIR_ROW)
+            bd_print_phase(p, &p->program->phases[i]);
+    bd_print_exit(p);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Submissions on their way. A thread waits for each in turn, notes how long it ran and what went
+ * wrong, and tells. The driver's own call back would be late, and none after an error. */
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backends/cuda/device.h"
+#include "proto/base/alloc.h"
+#include "proto/base/clock.h"
+#include "proto/base/log.h"
+
+enum {
+    NOT_READY = 600, /* CUresult */
+    SPIN_NS = 50000, /* with cores to spare */
+    CORES_TO_SPARE = 4,
+    NAP_PART = 32, /* of the time waited so far: then it sleeps for this part of it */
+    NAP_NS_MOST = 200000,
+    SLACK_NS = 1000,
+    PAUSES = 16,
+};
+
+struct bd_cuda_flight {
+    bd_cuda_flight *next;
+    bd_submission *submission;
+    bd_error *error;
+    void *begin, *end; /* events */
+    bd_fault *fault;   /* pinned; kernels write it */
+};
+
+typedef struct bd_cuda_flights {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bd_cuda_flight *first, **last; /* on their way */
+    bd_cuda_flight *idle;
+    atomic_uint waiting; /* on their way; read without the lock */
+    bool closing;
+    int spin_ns;
+} bd_cuda_flights;
+
+static void pause_some(void)
+{
+    for (int i = 0; i < PAUSES; i++)
+        __builtin_ia32_pause();
+}
+
+static void nap(int64_t ns)
+{
+    struct timespec time = {0, (long)(ns < NAP_NS_MOST ? ns : NAP_NS_MOST)};
+    (void)nanosleep(&time, NULL);
+}
+
+static int wait_for(const bd_device *device, void *event)
+{
+    int64_t begin = bd_now_ns();
+    for (;;) {
+        int code = device->cuda->cuEventQuery(event);
+        if (code != NOT_READY)
+            return code;
+        int64_t waited = bd_now_ns() - begin;
+        if (waited > device->flights->spin_ns)
+            nap(waited / NAP_PART + 1);
+        else
+            pause_some();
+    }
+}
+
+static void settle(bd_device *device, bd_cuda_flight *flight)
+{
+    bd_submission *submission = flight->submission;
+    bd_error *late = bd_cuda_check(wait_for(device, flight->end), "run a submission");
+    float milliseconds = 0;
+    if (!late && device->cuda->cuEventElapsedTime(&milliseconds, flight->begin, flight->end) == 0)
+        submission->run_ns = (int64_t)(milliseconds * 1e6F);
+    if (flight->fault && flight->fault->happened && submission->fault && !submission->fault->happened)
+        *submission->fault = *flight->fault;
+    submission->error = flight->error ? flight->error : late;
+    if (flight->error)
+        bd_error_free(late);
+    if (submission->error)
+        bd_log(BD_LOG_ERROR, "cuda", "%s", bd_error_text(submission->error));
+    flight->error = NULL;
+}
+
+/* The next one on its way; NULL: there will be none any more. */
+static bd_cuda_flight *next_flight(bd_cuda_flights *flights)
+{
+    int64_t begin = bd_now_ns();
+    while (atomic_load_explicit(&flights->waiting, memory_order_acquire) == 0 &&
+           bd_now_ns() - begin < flights->spin_ns)
+        pause_some();
+    pthread_mutex_lock(&flights->lock);
+    while (!flights->first && !flights->closing)
+        pthread_cond_wait(&flights->changed, &flights->lock);
+    bd_cuda_flight *flight = flights->first;
+    pthread_mutex_unlock(&flights->lock);
+    return flight;
+}
+
+static void *tell(void *user)
+{
+    bd_device *device = user;
+    bd_cuda_flights *flights = device->flights;
+    (void)prctl(PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0);
+    (void)device->cuda->cuCtxSetCurrent(device->context);
+    bd_cuda_flight *flight;
+    while ((flight = next_flight(flights)) != NULL) {
+        settle(device, flight);
+        bd_submission *submission = flight->submission;
+        pthread_mutex_lock(&flights->lock);
+        flights->first = flight->next;
+        if (!flights->first)
+            flights->last = &flights->first;
+        flight->next = flights->idle;
+        flights->idle = flight;
+        pthread_mutex_unlock(&flights->lock);
+        atomic_fetch_sub(&flights->waiting, 1);
+        submission->done(submission);
+    }
+    return NULL;
+}
+
+bd_error *bd_cuda_flights_open(bd_device *device)
+{
+    bd_cuda_flights *flights = bd_alloc_zeroed(sizeof *flights);
+    flights->last = &flights->first;
+    flights->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) >= CORES_TO_SPARE ? SPIN_NS : 0;
+    pthread_mutex_init(&flights->lock, NULL);
+    pthread_cond_init(&flights->changed, NULL);
+    device->flights = flights;
+    if (pthread_create(&flights->thread, NULL, tell, device) == 0)
+        return NULL;
+    device->flights = NULL;
+    bd_free(flights);
+    BD_FAIL(DEVICE, "cannot start a thread for the GPU");
+}
+
+void bd_cuda_flights_close(bd_device *device)
+{
+    bd_cuda_flights *flights = device->flights;
+    const bd_cuda_symbols *cuda = device->cuda;
+    if (!flights)
+        return;
+    pthread_mutex_lock(&flights->lock);
+    flights->closing = true;
+    pthread_cond_signal(&flights->changed);
+    pthread_mutex_unlock(&flights->lock);
+    pthread_join(flights->thread, NULL);
+    while (flights->idle) {
+        bd_cuda_flight *flight = flights->idle;
+        flights->idle = flight->next;
+        (void)cuda->cuEventDestroy(flight->begin);
+        (void)cuda->cuEventDestroy(flight->end);
+        (void)cuda->cuMemFreeHost(flight->fault);
+        bd_free(flight);
+    }
+    pthread_cond_destroy(&flights->changed);
+    pthread_mutex_destroy(&flights->lock);
+    bd_free(flights);
+    device->flights = NULL;
+}
+
+static void note(bd_cuda_flight *flight, int code, const char *doing)
+{
+    if (code != 0 && !flight->error)
+        flight->error = bd_cuda_check(code, doing);
+}
+
+bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submission)
+{
+    bd_cuda_flights *flights = device->flights;
+    const bd_cuda_symbols *cuda = device->cuda;
+    pthread_mutex_lock(&flights->lock);
+    bd_cuda_flight *flight = flights->idle;
+    if (flight)
+        flights->idle = flight->next;
+    pthread_mutex_unlock(&flights->lock);
+    if (!flight) {
+        void *fault = NULL;
+        flight = bd_alloc_zeroed(sizeof *flight);
+        note(flight, cuda->cuEventCreate(&flight->begin, 0), "make an event");
+        note(flight, cuda->cuEventCreate(&flight->end, 0), "make an event");
+        note(flight, cuda->cuMemHostAlloc(&fault, sizeof *flight->fault, 0), "make room for faults");
+        flight->fault = fault;
+    }
+    flight->submission = submission;
+    if (flight->fault)
+        memset(flight->fault, 0, sizeof *flight->fault);
+    note(flight, cuda->cuEventRecord(flight->begin, device->stream), "begin a submission");
+    return flight;
+}
+
+bd_fault *bd_cuda_flight_fault(bd_cuda_flight *flight)
+{
+    return flight->error ? NULL : flight->fault;
+}
+
+void bd_cuda_flight_end(bd_device *device, bd_cuda_flight *flight, bd_error *own_error)
+{
+    bd_cuda_flights *flights = device->flights;
+    note(flight, device->cuda->cuEventRecord(flight->end, device->stream), "end a submission");
+    if (flight->error)
+        bd_error_free(own_error);
+    else
+        flight->error = own_error;
+    flight->next = NULL;
+    pthread_mutex_lock(&flights->lock);
+    *flights->last = flight;
+    flights->last = &flight->next;
+    atomic_fetch_add(&flights->waiting, 1);
+    pthread_cond_signal(&flights->changed);
+    pthread_mutex_unlock(&flights->lock);
+}

@@ -3,6 +3,8 @@
  * for few rows, or a block for 32 rows that are summed down columns. */
 #include "backends/cfamily/parts.h"
 
+enum { HELD_AT_ONCE = 2 }; /* blocks a processor, by their registers */
+
 /* ---- neighbours at once ---- */
 
 /* Whether an earlier instruction, from `first` on, does the same with this access. */
@@ -16,17 +18,30 @@ static bool seen_before(const bd_kir *program, int first, int number)
     return false;
 }
 
+/* Whether an access reaches the same for every row: it is in a near cache, and need not be held. */
+static bool same_for_rows(const bd_kir *program, const bd_kir_instr *instr)
+{
+    const bd_kir_int *strides = program->accesses[instr->index].strides;
+    for (int axis = 0; axis < program->axis_count; axis++)
+        if (program->axes[axis].role == BD_KIR_PARALLEL && !bd_kir_int_is(strides[axis], 0))
+            return false;
+    return true;
+}
+
 /* For each access that the instructions load (or store) wide, once: text with its buffer's type and
  * its number. */
 typedef enum wide_job { DECLARE_LOADS, LOAD, DECLARE_STORES, STORE } wide_job;
+typedef enum wide_choice { ALL, ROWS_OWN, SAME_FOR_ROWS } wide_choice;
 
-static void print_wide(bd_printer *p, int first, int count, int chunks, wide_job job)
+static void print_wide(bd_printer *p, int first, int count, int chunks, wide_job job,
+                       wide_choice choice)
 {
     int code = job == DECLARE_LOADS || job == LOAD ? BD_KIR_LOAD : BD_KIR_STORE;
     for (int i = first; i < first + count; i++) {
         const bd_kir_instr *instr = &p->program->instrs[i];
         if (instr->code != code || !bd_cfamily_is_wide(p->program, instr) ||
-            seen_before(p->program, first, i))
+            seen_before(p->program, first, i) ||
+            (choice != ALL && same_for_rows(p->program, instr) != (choice == SAME_FOR_ROWS)))
             continue;
         const bd_kir_access *access = &p->program->accesses[instr->index];
         const char *type =
@@ -65,13 +80,13 @@ static void print_chunk_positions(bd_printer *p)
     bd_print_positions(p, p->program->axes[inner].role, "rest");
 }
 
-static void print_loads(bd_printer *p, int first, int count, int chunks)
+static void print_loads(bd_printer *p, int first, int count, int chunks, wide_choice choice)
 {
-    print_wide(p, first, count, chunks, DECLARE_LOADS);
+    print_wide(p, first, count, chunks, DECLARE_LOADS, choice);
     begin_chunks(p, chunks);
     bd_text_add(&p->text, "if (here) {\n");
     print_chunk_positions(p);
-    print_wide(p, first, count, chunks, LOAD);
+    print_wide(p, first, count, chunks, LOAD, choice);
     bd_text_add(&p->text, "}\n}\n");
 }
 
@@ -84,7 +99,7 @@ static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
         bd_text_add(&p->text, "if (here) {\n");
     print_chunk_positions(p);
     bd_text_add(&p->text, "const i64 base = p%d;\n", inner);
-    print_wide(p, phase->first, phase->count, chunks, DECLARE_STORES);
+    print_wide(p, phase->first, phase->count, chunks, DECLARE_STORES, ALL);
     bd_text_add(&p->text,
                 "#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
                 "const i64 at = chunk + j, p%d = base + j;\n",
@@ -93,7 +108,7 @@ static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
     bd_text_add(&p->text, "}\n");
     if (p->held)
         bd_text_add(&p->text, "if (here) {\n");
-    print_wide(p, phase->first, phase->count, chunks, STORE);
+    print_wide(p, phase->first, phase->count, chunks, STORE, ALL);
     bd_text_add(&p->text, "}\n}\n");
 }
 
@@ -108,7 +123,7 @@ void bd_print_vectors(bd_printer *p, int wide)
                 "first < total; first += step) {\n",
                 wide, wide);
     const bd_kir_phase *phase = bd_print_find(p->program, BD_KIR_ROW);
-    print_loads(p, phase->first, phase->count, 1);
+    print_loads(p, phase->first, phase->count, 1, ALL);
     print_points(p, phase, 1);
     bd_text_add(&p->text, "}\n");
     bd_print_exit(p);
@@ -199,13 +214,16 @@ static void print_each(bd_printer *p, const bd_kir_phase *phase, const team_entr
         bd_print_phase(p, phase);
         bd_text_add(&p->text, "}\n");
     } else if (entry->held) {
+        bd_text_add(&p->text, "{\n");
+        print_loads(p, phase->first, phase->count, entry->chunks, SAME_FOR_ROWS);
         print_points(p, phase, entry->chunks);
+        bd_text_add(&p->text, "}\n");
     } else {
         bd_text_add(&p->text,
                     "for (i64 first = ((i64)piece * team + member) * %d; first < total;"
                     " first += step * %d) {\n",
                     entry->wide, entry->chunks);
-        print_loads(p, phase->first, phase->count, entry->chunks);
+        print_loads(p, phase->first, phase->count, entry->chunks, ALL);
         print_points(p, phase, entry->chunks);
         bd_text_add(&p->text, "}\n");
     }
@@ -216,7 +234,9 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
     p->by_team = true;
     p->wide = entry->wide;
     p->held = entry->held;
+    p->at_once = entry->held ? HELD_AT_ONCE : 0;
     bd_print_entry(p, entry->name);
+    p->at_once = 0;
     bd_print_extent(p, "count", BD_KIR_PARALLEL);
     bd_print_extent(p, "serial", BD_KIR_SERIAL);
     bd_text_add(&p->text,
@@ -229,7 +249,7 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
     bd_print_positions(p, BD_KIR_PARALLEL, "left");
     if (entry->held) {
         bd_text_add(&p->text, "const i64 first = (i64)member * %d;\n", entry->wide);
-        print_loads(p, 0, p->program->instr_count, entry->chunks);
+        print_loads(p, 0, p->program->instr_count, entry->chunks, ROWS_OWN);
     }
     for (int i = 0; i < p->program->phase_count; i++) {
         const bd_kir_phase *phase = &p->program->phases[i];
@@ -255,14 +275,31 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
     p->wide = 0;
 }
 
+/* Chunks that a long row has at once: as many loads as are good, as little text as is. */
+static int chunks_of(const bd_kir *program, int wide)
+{
+    enum { POINTS = 16, WEIGHT_MOST = 320, FUNCTION = 10 };
+    int weight = 1;
+    for (int i = 0; i < program->instr_count; i++) {
+        int code = program->instrs[i].code;
+        bool function = (code >= BD_KIR_EXP && code <= BD_KIR_SIGMOID) || code == BD_KIR_POW ||
+                        code == BD_KIR_RANDOM_BITS || code == BD_KIR_RANDOM_UNIFORM;
+        weight += function ? FUNCTION : 1;
+    }
+    int chunks = POINTS / wide;
+    while (chunks > 1 && chunks * wide * weight > WEIGHT_MOST)
+        chunks /= 2;
+    return chunks;
+}
+
 void bd_print_teams(bd_printer *p, const bd_cfamily_loop *loop)
 {
-    enum { ONES = 16 }; /* points at once that are written out */
     bool splits = loop->reductions > 0;
     print_team_rows(p, &(team_entry){.name = "teams"}, splits);
     if (!loop->wide)
         return;
-    print_team_rows(p, &(team_entry){"wides", loop->wide, ONES / loop->wide, false}, splits);
+    print_team_rows(p, &(team_entry){"wides", loop->wide,
+                                      chunks_of(p->program, loop->wide), false}, splits);
     if (loop->held)
         print_team_rows(p, &(team_entry){"held", loop->wide, loop->held / loop->wide, true}, false);
 }

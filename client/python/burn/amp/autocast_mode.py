@@ -86,7 +86,7 @@ class autocast:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device, self.fast_dtype = device_type, dtype or bfloat16
-        if device_type not in ("cpu", "ref"):
+        if not is_autocast_available(device_type):
             if device_type not in ("cuda", "mps", "xpu", "hip"):
                 raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
             if enabled:
@@ -146,7 +146,7 @@ def clear_autocast_cache() -> None:
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether autocast knows the device."""
-    return device_type in ("cpu", "ref")
+    return device_type in ("cpu", "ref") or (device_type == "cuda" and _core.device_name() == "cuda")
 
 
 def custom_fwd(fwd: Callable | None = None, *, device_type: str = "cpu", cast_inputs: Dtype | None = None) -> Callable:

@@ -3,9 +3,10 @@
  * (prelude.cuh). Pure functions; thread: any.
  *
  * Every entry has the parameters of bd_cfamily_parameters: the arguments of one block (integer
- * arguments, buffers, scalars: 8 bytes each, in this order) by value or in a table, where faults go, scratch, how many
- * rows run at once (lanes), the numbers of launch and block, how LOOP programs are spread (below),
- * counters that are 0 and stay so. Entries run with 256 threads a block:
+ * arguments, buffers, scalars: 8 bytes each, in this order) by value or in a table, where faults
+ * go, scratch, how many rows run at once (lanes), the numbers of launch and block, how LOOP
+ * programs are spread (below), counters that are 0 and stay so. Entries run with 256 threads a
+ * block:
  *   rows     LOOP: a thread a row, rows `lanes` apart
  *   vectors  LOOP that is a map: a thread does `wide` neighbours, by loads and stores of 16 bytes
  *   teams    LOOP: `team` threads (32 or 256) a row, or `splits` blocks a row

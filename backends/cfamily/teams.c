@@ -64,7 +64,7 @@ static void print_wide(bd_printer *p, int first, int count, int chunks, wide_job
     }
 }
 
-/* "for (c ...) {" with the first of the neighbours' numbers in `chunk`, within the row in `here`. */
+/* "for (c ...) {" with the first neighbour's number in `chunk`, and whether it exists in `here`. */
 static void begin_chunks(bd_printer *p, int chunks)
 {
     bd_text_add(&p->text,
@@ -242,7 +242,8 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
     bd_text_add(&p->text,
                 "const i64 total = serial, step = (i64)team * splits * %d;\n"
                 "const u32 member = threadIdx.x %% team, piece = blockIdx.x %% splits;\n"
-                "const i64 lane = ((i64)(blockIdx.x / splits) * blockDim.x + threadIdx.x) / team;\n",
+                "const i64 lane = "
+                "((i64)(blockIdx.x / splits) * blockDim.x + threadIdx.x) / team;\n",
                 entry->wide);
     print_slots(p, entry);
     bd_text_add(&p->text, "for (i64 row = lane; row < count; row += lanes) {\ni64 left = row;\n");
@@ -319,7 +320,7 @@ void bd_print_down(bd_printer *p)
     bd_print_positions(p, BD_KIR_PARALLEL, "left");
     bd_print_nothing(p, each);
     bd_text_add(&p->text, "#pragma unroll 4\n"
-                          "for (i64 at = (i64)piece * 8 + member; at < serial; at += splits * 8) {\n"
+                          "for (i64 at = piece * 8 + member; at < serial; at += splits * 8) {\n"
                           "i64 rest = at;\n");
     bd_print_positions(p, BD_KIR_SERIAL, "rest");
     bd_print_phase(p, each);

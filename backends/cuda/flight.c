@@ -74,8 +74,9 @@ static void settle(bd_device *device, bd_cuda_flight *flight)
     float milliseconds = 0;
     if (!late && device->cuda->cuEventElapsedTime(&milliseconds, flight->begin, flight->end) == 0)
         submission->run_ns = (int64_t)(milliseconds * 1e6F);
-    if (flight->fault && flight->fault->happened && submission->fault && !submission->fault->happened)
-        *submission->fault = *flight->fault;
+    bd_fault *told = submission->fault;
+    if (flight->fault && flight->fault->happened && told && !told->happened)
+        *told = *flight->fault;
     submission->error = flight->error ? flight->error : late;
     if (flight->error)
         bd_error_free(late);
@@ -182,7 +183,8 @@ bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submissio
         flight = bd_alloc_zeroed(sizeof *flight);
         note(flight, cuda->cuEventCreate(&flight->begin, 0), "make an event");
         note(flight, cuda->cuEventCreate(&flight->end, 0), "make an event");
-        note(flight, cuda->cuMemHostAlloc(&fault, sizeof *flight->fault, 0), "make room for faults");
+        note(flight, cuda->cuMemHostAlloc(&fault, sizeof *flight->fault, 0),
+             "make room for faults");
         flight->fault = fault;
     }
     flight->submission = submission;

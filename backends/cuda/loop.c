@@ -2,6 +2,7 @@
  * How LOOP programs are launched: which entry, by how many threads a row, in how many pieces. */
 #include "backends/cfamily/print.h"
 #include "backends/cuda/kernel.h"
+#include "backends/cuda/sizes.h"
 
 enum {
     BLOCKS_AT_ONCE = 16, /* a processor */
@@ -13,31 +14,12 @@ enum {
     SCRATCH_MOST = 256 << 20,
 };
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static int64_t extent_of(const bd_kir *program, const int64_t *ints, bd_kir_role role)
-{
-    int64_t extent = 1;
-    for (int axis = 0; axis < program->axis_count; axis++)
-        if (program->axes[axis].role == role)
-            extent *= bd_kir_int_value(program->axes[axis].extent, ints);
-    return extent;
-}
-
 /* Whether all wide pieces of an access are aligned; buffers are. */
 static bool is_aligned(const bd_kir *program, const int64_t *ints, const bd_kir_access *access,
                        int wide)
 {
     int64_t size = (int64_t)burn_dtype_size((burn_dtype)program->buffers[access->buffer].dtype);
-    int64_t elements = least(16 / size, wide);
+    int64_t elements = bd_least(16 / size, wide);
     if (bd_kir_int_value(access->offset, ints) % elements != 0)
         return false;
     for (int axis = 0; axis < program->axis_count - 1; axis++)
@@ -68,11 +50,11 @@ static bd_cuda_grid by_threads(const bd_kernel *kernel, const int64_t *ints, int
     bool wide = !kernel->loop.teams && may_be_wide(kernel, ints);
     bd_cuda_grid grid = {.function = wide ? kernel->vectors : kernel->rows, .team = 1, .splits = 1};
     int64_t most = (int64_t)processors * BLOCKS_AT_ONCE * 2 * BD_CFAMILY_THREADS;
-    int64_t lanes = least(ceiling(rows, wide ? kernel->loop.wide : 1), most);
+    int64_t lanes = bd_least(bd_ceiling(rows, wide ? kernel->loop.wide : 1), most);
     if (slot_bytes > 0)
-        lanes = least(lanes, SCRATCH_MOST / slot_bytes);
+        lanes = bd_least(lanes, SCRATCH_MOST / slot_bytes);
     lanes = lanes < 1 ? 1 : lanes;
-    grid.blocks = (unsigned)ceiling(lanes, BD_CFAMILY_THREADS);
+    grid.blocks = (unsigned)bd_ceiling(lanes, BD_CFAMILY_THREADS);
     grid.lanes = wide ? (int64_t)grid.blocks * BD_CFAMILY_THREADS : lanes;
     grid.scratch_bytes = (size_t)(lanes * slot_bytes);
     return grid;
@@ -82,7 +64,7 @@ static bd_cuda_grid by_threads(const bd_kernel *kernel, const int64_t *ints, int
 static void split(bd_cuda_grid *grid, const bd_kernel *kernel, int64_t rows, int64_t groups,
                   int64_t pieces_most, int64_t blocks_wanted)
 {
-    int64_t splits = least(blocks_wanted / (groups > 0 ? groups : 1), pieces_most);
+    int64_t splits = bd_least(blocks_wanted / (groups > 0 ? groups : 1), pieces_most);
     if (kernel->loop.reductions == 0 || groups > BD_CFAMILY_COUNTERS || splits < 2)
         return;
     grid->splits = (unsigned)splits;
@@ -94,7 +76,7 @@ static void split(bd_cuda_grid *grid, const bd_kernel *kernel, int64_t rows, int
 static bd_cuda_grid by_columns(const bd_kernel *kernel, int processors, int64_t rows,
                                int64_t serial)
 {
-    int64_t groups = ceiling(rows, BD_CFAMILY_WARP);
+    int64_t groups = bd_ceiling(rows, BD_CFAMILY_WARP);
     bd_cuda_grid grid = {.function = kernel->down,
                          .blocks = (unsigned)groups,
                          .lanes = rows,
@@ -122,9 +104,9 @@ static bd_cuda_grid by_teams(const bd_kernel *kernel, const int64_t *ints, int p
     if (held)
         slot_bytes = 0;
     int64_t in_block = BD_CFAMILY_THREADS / (int64_t)grid.team;
-    int64_t blocks = least(ceiling(rows, in_block), (int64_t)processors * BLOCKS_AT_ONCE);
+    int64_t blocks = bd_least(bd_ceiling(rows, in_block), (int64_t)processors * BLOCKS_AT_ONCE);
     if (slot_bytes > 0)
-        blocks = least(blocks, SCRATCH_MOST / (slot_bytes * in_block));
+        blocks = bd_least(blocks, SCRATCH_MOST / (slot_bytes * in_block));
     grid.blocks = (unsigned)(blocks < 1 ? 1 : blocks);
     grid.lanes = grid.blocks * in_block;
     grid.scratch_bytes = (size_t)(grid.lanes * slot_bytes);
@@ -136,8 +118,8 @@ static bd_cuda_grid by_teams(const bd_kernel *kernel, const int64_t *ints, int p
 bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int processors)
 {
     const bd_kir *program = kernel->program;
-    int64_t rows = extent_of(program, ints, BD_KIR_PARALLEL);
-    int64_t serial = extent_of(program, ints, BD_KIR_SERIAL);
+    int64_t rows = bd_extent_of(program, ints, BD_KIR_PARALLEL);
+    int64_t serial = bd_extent_of(program, ints, BD_KIR_SERIAL);
     if (rows == 0)
         return (bd_cuda_grid){.function = kernel->rows};
     if (kernel->loop.down && serial > SHORT_ROW && rows >= BD_CFAMILY_WARP)

@@ -17,6 +17,6 @@ typedef struct bd_cuda_symbols {
 bd_error *bd_cuda_open_driver(const bd_cuda_symbols **out) BD_MUST_USE;
 /* The same for NVRTC, whose functions are NULL before. */
 bd_error *bd_cuda_open_compiler(const bd_cuda_symbols **out) BD_MUST_USE;
-/* DEVICE with the driver's words unless code is 0; NO_MEMORY for its out-of-memory code, DEVICE_LOST
- * for those after which nothing runs any more. */
+/* DEVICE with the driver's words unless code is 0; NO_MEMORY for its out-of-memory code,
+ * DEVICE_LOST for those after which nothing runs any more. */
 bd_error *bd_cuda_check(int code, const char *doing) BD_MUST_USE;

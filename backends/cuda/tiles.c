@@ -5,6 +5,7 @@
 
 #include "backends/cfamily/print.h"
 #include "backends/cuda/kernel.h"
+#include "backends/cuda/sizes.h"
 
 enum {
     PIECE_DEPTH = 128, /* a piece of k is at least so long */
@@ -20,11 +21,6 @@ static const int64_t ADDRESS_MOST = INT32_MAX;
 typedef struct sizes {
     int64_t batch, m, n, k, e;
 } sizes;
-
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static int64_t extent_at(const bd_kir *program, const int64_t *ints, int axis)
 {
@@ -145,7 +141,7 @@ static int64_t ways_to_read(const bd_kernel *kernel, const int64_t *ints)
 }
 
 /* Kinds of tiles, with what one costs for each k. */
-typedef enum kind { SMALL, LARGE, HUGE, KINDS } kind;
+typedef enum tile_kind { SMALL, LARGE, HUGE, KINDS } tile_kind;
 static const struct {
     int64_t rows, columns, cost;
 } kinds[KINDS] = {[SMALL] = {BD_CFAMILY_SMALL, BD_CFAMILY_SMALL, 5},
@@ -153,7 +149,7 @@ static const struct {
                   [HUGE] = {BD_CFAMILY_LARGE, 2 * BD_CFAMILY_LARGE, 14}};
 
 /* Bytes of shared memory beside the tables: the ring of slices, then the tile of sums. */
-static size_t room_of(bd_cfamily_tiles tiles, kind kind)
+static size_t room_of(bd_cfamily_tiles tiles, tile_kind kind)
 {
     size_t rows = (size_t)kinds[kind].rows, columns = (size_t)kinds[kind].columns;
     size_t sums = rows * (columns + 8) * 4, ring = 4 * (rows + columns) * 32 * 2;
@@ -170,7 +166,7 @@ size_t bd_cuda_product_room(bd_cfamily_tiles tiles, bool huge)
 }
 
 typedef struct cut {
-    kind kind;
+    tile_kind kind;
     int64_t tiles, pieces;
     double time;
 } cut;
@@ -178,8 +174,8 @@ typedef struct cut {
 /* Rounds of all processors, times what each takes. */
 static double time_of(const sizes *z, const cut *c, int processors)
 {
-    double rounds = (double)ceiling(c->tiles * c->pieces, processors);
-    double depth = (double)ceiling(z->k, c->pieces) + EDGE_DEPTH;
+    double rounds = (double)bd_ceiling(c->tiles * c->pieces, processors);
+    double depth = (double)bd_ceiling(z->k, c->pieces) + EDGE_DEPTH;
     double time = rounds * depth * (double)kinds[c->kind].cost;
     if (c->pieces > 1)
         time += (double)kinds[LARGE].cost * EDGE_DEPTH *
@@ -188,10 +184,10 @@ static double time_of(const sizes *z, const cut *c, int processors)
 }
 
 /* The best way to cut a product into tiles of a kind and pieces of k. */
-static void consider(const sizes *z, kind kind, int processors, cut *best)
+static void consider(const sizes *z, tile_kind kind, int processors, cut *best)
 {
     cut c = {.kind = kind};
-    c.tiles = z->batch * ceiling(z->m, kinds[kind].rows) * ceiling(z->n, kinds[kind].columns);
+    c.tiles = z->batch * bd_ceiling(z->m, kinds[kind].rows) * bd_ceiling(z->n, kinds[kind].columns);
     int64_t most = z->k / PIECE_DEPTH, room = PIECES_BYTES_MOST / 4 / z->batch / z->m / z->n;
     int64_t useful = 2 * processors / c.tiles + 1;
     most = most < room ? most : room;
@@ -207,7 +203,7 @@ static bool columns_fit(const bd_kernel *kernel, const sizes *z, int64_t plan)
 {
     const int64_t wide = BD_CFAMILY_A_WIDE | BD_CFAMILY_B_WIDE;
     return z->m <= BD_CFAMILY_FEW_ROWS && kernel->columns && (plan & wide) == wide &&
-           ceiling(z->batch * z->n, COLUMNS_AT_ONCE) <= BLOCKS_MOST;
+           bd_ceiling(z->batch * z->n, COLUMNS_AT_ONCE) <= BLOCKS_MOST;
 }
 
 static sizes sizes_of(const bd_kir *program, const int64_t *ints)
@@ -232,7 +228,7 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
         return false;
     int64_t plan = ways_to_read(kernel, ints);
     if (columns_fit(kernel, &z, plan)) {
-        int64_t blocks = ceiling(z.batch * z.n, COLUMNS_AT_ONCE);
+        int64_t blocks = bd_ceiling(z.batch * z.n, COLUMNS_AT_ONCE);
         *out = (bd_cuda_grid){
             .function = kernel->columns, .blocks = (unsigned)blocks, .lanes = plan};
         return true;
@@ -241,7 +237,7 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
     void *const functions[] = {
         [SMALL] = kernel->small, [LARGE] = kernel->large, [HUGE] = kernel->huge};
     cut best = {0};
-    for (kind kind = SMALL; kind < KINDS; kind++)
+    for (tile_kind kind = SMALL; kind < KINDS; kind++)
         if (kind != HUGE || (kernel->huge && (plan & wide) == wide))
             consider(&z, kind, processors, &best);
     if (best.tiles * best.pieces > BLOCKS_MOST)
@@ -252,7 +248,7 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
                           .shared_bytes = room_of(kernel->tiles, best.kind)};
     if (best.pieces > 1) {
         int64_t sums = z.batch * z.m * z.n, most = (int64_t)processors * JOIN_BLOCKS;
-        int64_t blocks = ceiling(sums, BD_CFAMILY_THREADS);
+        int64_t blocks = bd_ceiling(sums, BD_CFAMILY_THREADS);
         out->then = kernel->join;
         out->then_blocks = (unsigned)(blocks < most ? blocks : most);
         out->scratch_bytes = (size_t)(best.pieces * sums) * 4;
@@ -281,7 +277,7 @@ bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cud
     int64_t width = z.k > z.e ? z.k : z.e, blocks = 0;
     if (!kernel->attend_128 || width > BD_CFAMILY_WIDTH_MOST || !all_fits(program, ints, &z))
         return false;
-    blocks = z.batch * ceiling(z.m, BD_CFAMILY_QUERIES);
+    blocks = z.batch * bd_ceiling(z.m, BD_CFAMILY_QUERIES);
     if (blocks > BLOCKS_MOST || z.m + z.n > BLOCKS_MOST / 2)
         return false;
     width = width > BD_CFAMILY_WIDTH_MOST / 2 ? BD_CFAMILY_WIDTH_MOST : BD_CFAMILY_WIDTH_MOST / 2;

@@ -36,10 +36,10 @@ typedef struct probe_job {
     float sink[THREADS_MAX];
 } probe_job;
 
-static double now(void)
+static double now(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
@@ -58,24 +58,25 @@ static void *work(void *argument)
 {
     worker *self = argument;
     probe_job *job = self->job;
-    double start = now();
+    clockid_t clock = job->threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    double start = now(clock);
     for (;;) {
         pthread_barrier_wait(&job->barrier);
         if (job->over)
             return NULL;
-        double begin = now();
+        double begin = now(clock);
         job->part(job, self->number);
         pthread_barrier_wait(&job->barrier);
         if (self->number != 0)
             continue;
-        double end = now();
+        double end = now(clock);
         job->times[job->runs++] = end - begin;
         job->over = job->runs == RUNS_MAX ||
                     (job->runs >= RUNS_MIN && end - start > job->seconds);
     }
 }
 
-/* Median seconds of a run, or -1. */
+/* Seconds that a tenth of the runs keep within, or -1. */
 static double measure(probe_job *job)
 {
     pthread_t threads[THREADS_MAX];
@@ -95,7 +96,7 @@ static double measure(probe_job *job)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&job->barrier);
     qsort(job->times, (size_t)job->runs, sizeof *job->times, by_value);
-    return job->times[job->runs / 2];
+    return job->times[job->runs / 10];
 }
 
 static bool is_wide(void)

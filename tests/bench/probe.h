@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the machine can do: multiply-adds in registers, and plain loops over memory with the streams
- * of a workload. All run on so many threads; each figure is the median of runs of about `seconds`
- * in all. The widest vectors that the CPU has are used. */
+ * of a workload. All run on so many threads, with the widest vectors that the CPU has, for about
+ * `seconds`. Neighbours must not count: a figure is what a tenth of the runs keep within, in
+ * processor time if one thread runs. */
 #pragma once
 
 #include <stddef.h>

@@ -163,8 +163,9 @@ static void print_by_tiles(bd_printer *p, int width)
     bd_print_operand(p, "c", BD_KIR_OPERAND_C);
     print_score(p, score, spared);
     bd_print_epilogue(p, BD_KIR_M, BD_KIR_E);
-    bd_text_add(&p->text, "attend_queries<%d, %s, %s>(%s, c, score, epilogue, spans);\n", width,
-                bf16 ? "true" : "false", product ? "true" : "false", product ? "a, b" : "c, c");
+    bd_text_add(&p->text, "attend_queries<%d, %s, %s>(%s, c, score, with_epilogue, spans);\n",
+                width, bf16 ? "true" : "false", product ? "true" : "false",
+                product ? "a, b" : "c, c");
     bd_print_exit(p);
 }
 

@@ -11,16 +11,11 @@ FN float exp2_of(float a)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
     return result;
 }
+// ---- end of attention instructions
 template <bool BF16> FN u32 pack(float low, float high)
 {
-    u32 both;
-    if (BF16)
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-    else
-        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-    return both;
+    return BF16 ? bf16_pair(low, high) : f16_pair(low, high);
 }
-// ---- end of attention instructions
 
 // An element of a block of rows, D numbers each.
 template <int D> FN char *block_at(char *block, int row, int k)
@@ -164,7 +159,8 @@ FN void add_values(passed<D> &p, const float (*s)[KEYS / 8][4], char *values, in
 
 // The sums over their weights, to where they belong.
 template <int D, class E>
-FN void finish_queries(passed<D> &p, const E &epilogue, int batch, int first, int rows, int width)
+FN void finish_queries(passed<D> &p, const E &with_epilogue, int batch, int first, int rows,
+                       int width)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, PITCH = D + 8;
     float *const tile = (float *)shared_room;
@@ -176,18 +172,21 @@ FN void finish_queries(passed<D> &p, const E &epilogue, int batch, int first, in
             float sum = p.sum[i][half];
             sum += __shfl_xor_sync(0xffffffffu, sum, 1);
             sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-            const bool none = sum == 0.0f;
+            const float share = sum == 0.0f ? 0.0f : 1.0f / sum;
             float *to = tile + (warp * 32 + i * 16 + half * 8 + lane / 4) * PITCH + lane % 4 * 2;
 #pragma unroll
             for (int j = 0; j < D / 8; j++) {
-                to[j * 8] = none ? 0.0f : p.out[i][j][half * 2] / sum;
-                to[j * 8 + 1] = none ? 0.0f : p.out[i][j][half * 2 + 1] / sum;
+                to[j * 8] = p.out[i][j][half * 2] * share;
+                to[j * 8 + 1] = p.out[i][j][half * 2 + 1] * share;
             }
         }
     __syncthreads();
     const int e = threadIdx.x % D, left = rows - first < QUERIES ? rows - first : QUERIES;
-    for (int r = threadIdx.x / D; r < left && e < width; r += 128 / D)
-        epilogue(batch, first + r, e, tile[r * PITCH + e]);
+    with_epilogue([&](const auto &epilogue) INLINED {
+#pragma unroll 4
+        for (int r = threadIdx.x / D; r < left && e < width; r += 128 / D)
+            epilogue(batch, first + r, e, tile[r * PITCH + e]);
+    });
 }
 
 // A key n is seen by a query m only where n <= m + reach.
@@ -197,7 +196,7 @@ struct spans {
 };
 
 template <int D, bool BF16, bool PRODUCT, class A, class B, class C, class S, class E>
-FN void attend_queries(const A &a, const B &b, const C &c, const S &score, const E &epilogue,
+FN void attend_queries(const A &a, const B &b, const C &c, const S &score, const E &with_epilogue,
                        const spans &z)
 {
     __shared__ int a_rows[QUERIES][A::parts], b_rows[2][KEYS][B::parts], c_rows[2][KEYS][C::parts];
@@ -258,5 +257,5 @@ FN void attend_queries(const A &a, const B &b, const C &c, const S &score, const
         add_values<D, BF16>(p, s, keys + (EACH - 1) * BYTES, z.e);
     }
     await_copies<0>();
-    finish_queries<D>(p, epilogue, batch, first, z.m, z.e);
+    finish_queries<D>(p, with_epilogue, batch, first, z.m, z.e);
 }

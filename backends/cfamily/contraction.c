@@ -2,6 +2,8 @@
  * The CONTRACTION family. `product` takes all: a block of threads makes a tile of 64 x 64 from
  * slices of both operands in shared memory; a thread has 4 x 4 sums. The entries on product.cuh
  * are for floats whose addresses fit into 32 bits. */
+#include <stdio.h>
+
 #include "backends/cfamily/parts.h"
 
 /* Element (row or column, k) of an operand to shared memory; beyond the edges it is 0. */
@@ -105,23 +107,24 @@ void bd_print_contraction(bd_printer *p)
                 "template <int R, class A, class B> struct math {\ntypedef %s_math<R, %sA, B> type;"
                 "\n};\n"
                 "#define TILE(R) make_tile<R, typename math<R, decltype(a), decltype(b)>::type>("
-                "a, b, epilogue, z, lanes, scratch)\n",
+                "a, b, with_epilogue, z, lanes, scratch)\n",
                 half ? "half" : "float", !half ? "" : element == BURN_BF16 ? "true, " : "false, ");
-    print_tiled(p, "large", 2, "TILE(128);\n");
+    print_tiled(p, "large", half ? 2 : 1, "TILE(128);\n");
     print_tiled(p, "small", 4, "TILE(64);\n");
     print_tiled(p, "join", 0,
-                "join_pieces(epilogue, z, (int)(lanes & 0xffff), (const float *)scratch);\n");
+                "join_pieces(with_epilogue, z, (int)(lanes & 0xffff), (const float *)scratch);\n");
     if (bd_cfamily_has_huge_tiles(p->program)) {
         bd_text_add(&p->text, "%s#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n", bd_cfamily_product_sm90);
         print_tiled(p, "huge", 1,
                     element == BURN_BF16
-                        ? "make_huge_tile<true>(a, b, epilogue, z, lanes, scratch);\n"
-                        : "make_huge_tile<false>(a, b, epilogue, z, lanes, scratch);\n");
+                        ? "make_huge_tile<true>(a, b, with_epilogue, z, lanes, scratch);\n"
+                        : "make_huge_tile<false>(a, b, with_epilogue, z, lanes, scratch);\n");
         bd_text_add(&p->text, "#endif\n");
     }
-    if (bd_cfamily_has_columns(p->program))
-        print_tiled(p, "columns", 0,
-                    half ? element == BURN_BF16 ? "make_columns<8, true>(a, b, epilogue, z);\n"
-                                                : "make_columns<8, false>(a, b, epilogue, z);\n"
-                         : "make_columns<4, false>(a, b, epilogue, z);\n");
+    if (bd_cfamily_has_columns(p->program)) {
+        char call[80];
+        snprintf(call, sizeof call, "make_columns<%d, %s>(a, b, with_epilogue, z);\n", half ? 8 : 4,
+                 element == BURN_BF16 ? "true" : "false");
+        print_tiled(p, "columns", 0, call);
+    }
 }

@@ -92,12 +92,14 @@ static bool is_plain(const bd_kir *program, const bd_kir_phase *phase)
     return load->dtype == BURN_F32 || load->dtype == BURN_F16 || load->dtype == BURN_BF16;
 }
 
-/* Whether the innermost axis of a role has stride 1 in all that a plain phase loads. */
+/* Whether the innermost axis of a role has stride 1 in what a phase loads first. */
 static bool runs_along(const bd_kir *program, const bd_kir_phase *phase, bd_kir_role role)
 {
     int axis = bd_kir_axis_of(program, role);
-    const bd_kir_access *access = &program->accesses[program->instrs[phase->first].index];
-    return axis >= 0 && bd_kir_int_is(access->strides[axis], 1);
+    for (int i = phase->first; axis >= 0 && i < phase->first + phase->count; i++)
+        if (program->instrs[i].code == BD_KIR_LOAD)
+            return bd_kir_int_is(program->accesses[program->instrs[i].index].strides[axis], 1);
+    return false;
 }
 
 bd_cfamily_side bd_cfamily_side_of(const bd_kir *program, bd_kir_phase_kind kind)
@@ -106,8 +108,11 @@ bd_cfamily_side bd_cfamily_side_of(const bd_kir *program, bd_kir_phase_kind kind
     bd_cfamily_side side = {.rows = kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N,
                             .depth = kind == BD_KIR_OPERAND_C ? BD_KIR_E : BD_KIR_K,
                             .plain = is_plain(program, phase)};
-    side.along = side.plain && runs_along(program, phase, side.depth) &&
-                 !runs_along(program, phase, side.rows);
+    bool depth = runs_along(program, phase, side.depth);
+    bool rows = runs_along(program, phase, side.rows);
+    side.along = side.plain && depth && !rows;
+    if (depth != rows)
+        side.order = depth ? BD_CFAMILY_BY_DEPTH : BD_CFAMILY_BY_ROWS;
     return side;
 }
 
@@ -148,9 +153,13 @@ void bd_print_operand(bd_printer *p, const char *name, bd_kir_phase_kind kind)
     p->parts = NULL;
     bd_text_add(&p->text,
                 "auto %s = operand_of<%d, %s, %s>(%s_row, %s_depth, %s_value, %s_place,"
-                " lanes & %s_WIDE, lanes & %s_BY_DEPTH);\n",
+                " lanes & %s_WIDE, ",
                 name, parts.count, side.along ? "true" : "false", side.plain ? "true" : "false",
-                name, name, name, name, capital, capital);
+                name, name, name, name, capital);
+    if (side.order == BD_CFAMILY_ANY_ORDER)
+        bd_text_add(&p->text, "lanes & %s_BY_DEPTH);\n", capital);
+    else
+        bd_text_add(&p->text, "%s);\n", side.order == BD_CFAMILY_BY_DEPTH ? "true" : "false");
 }
 
 /* Axes on which a phase depends. */
@@ -239,12 +248,13 @@ void bd_print_extents(bd_printer *p)
 
 void bd_print_epilogue(bd_printer *p, bd_kir_role rows, bd_kir_role columns)
 {
+    bd_text_add(&p->text, "const auto with_epilogue = [&](const auto &body) INLINED {\n");
+    bd_print_arguments(p);
     bd_text_add(&p->text, "const auto epilogue = [&](u32 batch, u32 row, u32 column, float acc)"
                           " INLINED {\n");
-    bd_print_arguments(p);
     bd_print_places(p, BD_KIR_BATCH, "batch");
     bd_print_places(p, rows, "row");
     bd_print_places(p, columns, "column");
     bd_print_phase(p, bd_print_find(p->program, BD_KIR_EPILOGUE));
-    bd_text_add(&p->text, "};\n");
+    bd_text_add(&p->text, "};\nbody(epilogue);\n};\n");
 }

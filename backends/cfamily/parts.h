@@ -67,7 +67,7 @@ void bd_print_operand(bd_printer *printer, const char *name, bd_kir_phase_kind k
 
 /* The counts of all points of BATCH, M, N and K. */
 void bd_print_extents(bd_printer *printer);
-/* `epilogue`, a function of product.cuh, over the axes of two roles beside BATCH. */
+/* `with_epilogue`, a function of product.cuh, over the axes of two roles beside BATCH. */
 void bd_print_epilogue(bd_printer *printer, bd_kir_role rows, bd_kir_role columns);
 
 void bd_print_loop(bd_printer *printer);

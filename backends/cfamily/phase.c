@@ -67,14 +67,17 @@ static void print_line(bd_printer *p, bd_kir_int offset, const bd_kir_int *strid
 static void print_guard(bd_printer *p, int number)
 {
     const bd_kir_guard *guard = &p->program->guards[number];
-    bd_text_add(&p->text, "inside(");
-    if (p->parts)
+    if (p->parts) {
+        bd_text_add(&p->text, "((u32)(");
         bd_print_part(p, BD_PART_GUARD, number);
-    else
+        bd_text_add(&p->text, ") < (u32)%s)", bd_print_int(guard->extent));
+    } else {
+        bd_text_add(&p->text, "inside(");
         print_line(p, guard->offset, guard->strides);
-    bd_text_add(&p->text, ", %s)", bd_print_int(guard->extent));
+        bd_text_add(&p->text, ", %s)", bd_print_int(guard->extent));
+    }
     if (guard->also) {
-        bd_text_add(&p->text, " && ");
+        bd_text_add(&p->text, p->parts ? " & " : " && ");
         print_guard(p, guard->also - 1);
     }
 }

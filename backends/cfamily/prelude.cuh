@@ -11,6 +11,8 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 #define FN static __device__ __forceinline__
+// A pointer out of memory is known to point there: its loads are then the faster ones.
+#define IN_DEVICE_MEMORY(pointer) __builtin_assume(__isGlobal(pointer))
 
 struct fault {
     i32 happened, tag;
@@ -52,23 +54,26 @@ FN float from_f16(u16 bits)
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 }
-FN u16 as_f16(float value)
+// One of two, by the instruction that converts a pair: that for one number is far slower.
+FN u32 f16_pair(float low, float high)
 {
-    u16 bits;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    return bits;
+    u32 both;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
 }
+FN u32 bf16_pair(float low, float high)
+{
+    u32 both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+FN u16 as_f16(float value) { return (u16)f16_pair(value, 0.0f); }
 FN float from_bf16(u16 bits) { return __uint_as_float((u32)bits << 16); }
-FN u16 as_bf16(float value)
-{
-    u16 bits;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    return bits;
-}
+FN u16 as_bf16(float value) { return (u16)bf16_pair(value, 0.0f); }
 // Of what is a bf16 already.
 FN u16 bits_bf16(float value) { return (u16)(__float_as_uint(value) >> 16); }
 FN float to_f16(float value) { return from_f16(as_f16(value)); }
-FN float to_bf16(float value) { return from_bf16(as_bf16(value)); }
+FN float to_bf16(float value) { return __uint_as_float(bf16_pair(0.0f, value)); }
 
 // ---- conversions ----
 // Truncates; out of range saturates; NaN gives 0.

@@ -61,9 +61,15 @@ bool bd_cfamily_attends_by_tiles(const bd_kir *program);
 bool bd_cfamily_has_product(const bd_kir *program);
 /* An operand of a product or an attention. plain: its phase is a load without a guard, and nothing
  * else; along: and it lies in the order of its depth. */
+typedef enum bd_cfamily_order {
+    BD_CFAMILY_ANY_ORDER, /* the plan says */
+    BD_CFAMILY_BY_DEPTH,
+    BD_CFAMILY_BY_ROWS,
+} bd_cfamily_order;
 typedef struct bd_cfamily_side {
     bd_kir_role rows, depth;
     bool plain, along;
+    bd_cfamily_order order; /* in which neighbouring threads take elements */
 } bd_cfamily_side;
 bd_cfamily_side bd_cfamily_side_of(const bd_kir *program, bd_kir_phase_kind kind);
 /* Plans: the number of pieces of k, and these. A_WIDE, B_WIDE: aligned runs of 16 bytes. */

@@ -5,7 +5,8 @@
 // An operand is made of generated functions. The address of an element, what its guards compare and
 // its indices are sums of two parts, one of its row and one of its depth (k): `row` and `depth`
 // write them into tables of shared memory, `value` takes both and gives the element, `place` its
-// address. Plans (how a launch runs, by its sizes) are integers: bits 0..15 how many pieces k is
+// address. `with_epilogue` calls a function with the epilogue, whose arguments it has read once.
+// Plans (how a launch runs, by its sizes) are integers: bits 0..15 how many pieces k is
 // cut into; then flags.
 enum { A_WIDE = 1 << 16, B_WIDE = 1 << 17, A_BY_DEPTH = 1 << 18, B_BY_DEPTH = 1 << 19 };
 
@@ -140,7 +141,8 @@ template <int R, class O> struct float_side {
         for (int i = 0; i < R / 16; i++) {
             const int e = threadIdx.x + i * 256, row = o.by_depth ? e / D : e % R;
             const int k = o.by_depth ? e % D : e / R;
-            kept[i] = k < left ? o.value(t.rows[row], t.depths[slice & 1][k]) : 0.0f;
+            const float value = o.value(t.rows[row], t.depths[slice & 1][k]);
+            kept[i] = k < left ? value : 0.0f;
         }
     }
     __device__ void put(const O &o, char *to)
@@ -174,7 +176,8 @@ template <int R, bool BF16, class O> struct half_side {
     }
     FN u32 element(const O &o, const marks &t, int slice, int row, int k, int left)
     {
-        return k < left ? half_bits<BF16>(o.value(t.rows[row], t.depths[slice & 1][k])) : 0u;
+        const u32 bits = half_bits<BF16>(o.value(t.rows[row], t.depths[slice & 1][k]));
+        return k < left ? bits : 0u; // no branch: a depth beyond the end stands for another one
     }
     __device__ void fetch(const O &o, const marks &t, int slice, char *to, int left)
     {
@@ -332,7 +335,7 @@ FN corner corner_of(u32 number, const extents &z, int tile_m, int tile_n)
 
 // Sums in shared memory to where they belong: through the epilogue, or a piece's to scratch.
 template <int ROWS, int COLUMNS, int PITCH, class E>
-FN void finish_tile(const float *tile, const E &epilogue, const extents &z, const corner &at,
+FN void finish_tile(const float *tile, const E &with_epilogue, const extents &z, const corner &at,
                     int pieces, float *scratch)
 {
     const int n = at.n + threadIdx.x % COLUMNS;
@@ -341,17 +344,20 @@ FN void finish_tile(const float *tile, const E &epilogue, const extents &z, cons
     const int rows = z.m - at.m < ROWS ? z.m - at.m : ROWS;
     const float *from = tile + threadIdx.x % COLUMNS;
     const i64 first = ((i64)(at.piece * z.batch + at.batch) * z.m + at.m) * z.n + n;
-#pragma unroll 2
-    for (int r = threadIdx.x / COLUMNS; r < rows; r += 256 / COLUMNS) {
-        if (pieces > 1)
+    if (pieces > 1) {
+        for (int r = threadIdx.x / COLUMNS; r < rows; r += 256 / COLUMNS)
             scratch[first + (i64)r * z.n] = from[r * PITCH];
-        else
-            epilogue(at.batch, at.m + r, n, from[r * PITCH]);
+        return;
     }
+    with_epilogue([&](const auto &epilogue) INLINED {
+#pragma unroll 4
+        for (int r = threadIdx.x / COLUMNS; r < rows; r += 256 / COLUMNS)
+            epilogue(at.batch, at.m + r, n, from[r * PITCH]);
+    });
 }
 
 template <int R, class MATH, class A, class B, class E>
-FN void make_tile(const A &a, const B &b, const E &epilogue, const extents &z, i64 plan,
+FN void make_tile(const A &a, const B &b, const E &with_epilogue, const extents &z, i64 plan,
                   char *scratch)
 {
     typedef typename MATH::a_side a_side;
@@ -397,23 +403,25 @@ FN void make_tile(const A &a, const B &b, const E &epilogue, const extents &z, i
     __syncthreads();
     math.give((float *)shared_room);
     __syncthreads();
-    finish_tile<R, R, MATH::PITCH>((const float *)shared_room, epilogue, z, at, pieces,
+    finish_tile<R, R, MATH::PITCH>((const float *)shared_room, with_epilogue, z, at, pieces,
                                    (float *)scratch);
 }
 
 // The sums of all pieces, in their order.
 template <class E>
-FN void join_pieces(const E &epilogue, const extents &z, int pieces, const float *scratch)
+FN void join_pieces(const E &with_epilogue, const extents &z, int pieces, const float *scratch)
 {
     const i64 all = (i64)z.batch * z.m * z.n;
-    for (i64 e = (i64)blockIdx.x * 256 + threadIdx.x; e < all; e += (i64)gridDim.x * 256) {
-        float sum = 0.0f;
+    with_epilogue([&](const auto &epilogue) INLINED {
+        for (i64 e = (i64)blockIdx.x * 256 + threadIdx.x; e < all; e += (i64)gridDim.x * 256) {
+            float sum = 0.0f;
 #pragma unroll 4
-        for (int p = 0; p < pieces; p++)
-            sum += scratch[p * all + e];
-        const u32 row = (u32)(e / z.n);
-        epilogue((int)(row / z.m), (int)(row % z.m), (int)(e % z.n), sum);
-    }
+            for (int p = 0; p < pieces; p++)
+                sum += scratch[p * all + e];
+            const u32 row = (u32)(e / z.n);
+            epilogue((int)(row / z.m), (int)(row % z.m), (int)(e % z.n), sum);
+        }
+    });
 }
 
 // ---- few rows: a warp a column, its k divided among lanes; both operands along k, and wide ----
@@ -431,7 +439,7 @@ FN void load_wide(const O &o, const int *row, int k, float *to)
                            : __uint_as_float(words[j]);
 }
 template <int COUNT, bool BF16, class A, class B, class E>
-FN void make_columns(const A &a, const B &b, const E &epilogue, const extents &z)
+FN void make_columns(const A &a, const B &b, const E &with_epilogue, const extents &z)
 {
     const int M = 4, lane = threadIdx.x % 32;
     const u32 column = blockIdx.x * 8 + threadIdx.x / 32;
@@ -466,5 +474,5 @@ FN void make_columns(const A &a, const B &b, const E &epilogue, const extents &z
         mine = lane == m ? sums[m] : mine;
     }
     if (lane < M && lane < z.m)
-        epilogue(batch, lane, n, mine);
+        with_epilogue([&](const auto &epilogue) INLINED { epilogue(batch, lane, n, mine); });
 }

@@ -15,14 +15,17 @@ template <int OPEN> FN void await_products()
 #define F16(i) F4(i), F4(i + 4), F4(i + 8), F4(i + 12)
 #define PRODUCT_OF(TYPE) \
     asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPE "." TYPE " {" \
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
-                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, " \
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, " \
+                 "%12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
+                 "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, " \
+                 "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, " \
+                 "%60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, " \
+                 "%72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, " \
+                 "%84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, " \
+                 "%108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, " \
+                 "%120, %121, %122, %123, %124, %125, %126, %127}, " \
                  "%128, %129, 1, 1, 1, %130, %131;" \
                  : F16(0), F16(16), F16(32), F16(48), F16(64), F16(80), F16(96), F16(112) \
                  : "l"(a), "l"(b), "n"(TURN_A), "n"(TURN_B))
@@ -36,8 +39,8 @@ template <bool BF16, int TURN_A, int TURN_B> FN void multiply_group(float *d, u6
 }
 // ---- end of matrix instructions
 
-// Where a matrix lies: in pieces of 8 x 128 bytes, permuted; `far` apart in the direction of memory,
-// 1024 bytes in the other.
+// Where a matrix lies: in pieces of 8 x 128 bytes, permuted; `far` apart in the direction of
+// memory, 1024 bytes in the other.
 FN u64 matrix_at(const void *at, int far)
 {
     return (u64)((shared_address(at) & 0x3ffff) >> 4) | (u64)(far >> 4) << 16 |
@@ -70,7 +73,7 @@ template <int R, class O> struct group_side {
 };
 
 template <bool BF16, class A, class B, class E>
-FN void make_huge_tile(const A &a, const B &b, const E &epilogue, const extents &z, i64 plan,
+FN void make_huge_tile(const A &a, const B &b, const E &with_epilogue, const extents &z, i64 plan,
                        char *scratch)
 {
     typedef group_side<128, A> a_side;
@@ -92,7 +95,7 @@ FN void make_huge_tile(const A &a, const B &b, const E &epilogue, const extents 
     mark_rows(b, b_marks, at.batch, at.n, z.n);
     mark_depths(a, a_marks, threadIdx.x, 0, first, end);
     mark_depths(b, b_marks, threadIdx.x - 128, 0, first, end);
-    for (int s = 0; s < STAGES - 2; s++) {
+    for (int s = 0; s < STAGES - 1; s++) {
         __syncthreads();
         if (s < slices) {
             a_side::fetch(a, a_marks, s, a_ring + s * a_side::BYTES, end - first - s * D);
@@ -103,18 +106,20 @@ FN void make_huge_tile(const A &a, const B &b, const E &epilogue, const extents 
         mark_depths(b, b_marks, threadIdx.x - 128, s + 1, first, end);
     }
     for (int s = 0; s < slices; s++) {
-        const int next = s + STAGES - 2, then = next % STAGES, left = end - first - next * D;
+        const int next = s + STAGES - 1, then = next % STAGES, left = end - first - next * D;
         char *const a_slice = a_ring + s % STAGES * a_side::BYTES;
         char *const b_slice = b_ring + s % STAGES * b_side::BYTES;
-        await_copies<STAGES - 3>();
+        await_copies<STAGES - 2>();
         show_copies();
-        __syncthreads(); // products of slice s - 2 are done with what `next` overwrites
+        __syncthreads();
         open_products();
 #pragma unroll
         for (int k = 0; k < D; k += 16)
             multiply_group<BF16, !A::along, !B::along>(sums, a_side::matrix(a_slice, group, k),
                                                        b_side::matrix(b_slice, 0, k));
         close_products();
+        await_products<1>();
+        __syncthreads(); // both groups are done with slice s - 1; slice s goes on meanwhile
         if (next < slices) {
             a_side::fetch(a, a_marks, next, a_ring + then * a_side::BYTES, left);
             b_side::fetch(b, b_marks, next, b_ring + then * b_side::BYTES, left);
@@ -122,7 +127,6 @@ FN void make_huge_tile(const A &a, const B &b, const E &epilogue, const extents 
         close_copies();
         mark_depths(a, a_marks, threadIdx.x, next + 1, first, end);
         mark_depths(b, b_marks, threadIdx.x - 128, next + 1, first, end);
-        await_products<1>();
     }
     await_products<0>();
     await_copies<0>();
@@ -133,6 +137,6 @@ FN void make_huge_tile(const A &a, const B &b, const E &epilogue, const extents 
     for (int i = 0; i < 64; i++) // pairs
         *(float2 *)&to[i % 2 * 8 * PITCH + i / 2 * 8] = make_float2(sums[2 * i], sums[2 * i + 1]);
     __syncthreads();
-    finish_tile<128, 256, PITCH>(tile, epilogue, z, at, pieces, (float *)scratch);
+    finish_tile<128, 256, PITCH>(tile, with_epilogue, z, at, pieces, (float *)scratch);
 }
 #endif

@@ -15,7 +15,9 @@ void bd_print_arguments(bd_printer *p)
         bd_text_add(&p->text, "const i64 n%d = arguments[%d];\n", i, at++);
     for (int i = 0; i < program->buffer_count; i++) {
         const char *type = bd_print_memory_type(program->buffers[i].dtype);
-        bd_text_add(&p->text, "%s *const b%d = (%s *)arguments[%d];\n", type, i, type, at++);
+        bd_text_add(&p->text,
+                    "%s *const b%d = (%s *)arguments[%d];\nIN_DEVICE_MEMORY(b%d);\n",
+                    type, i, type, at++, i);
     }
     for (int i = 0; i < program->scalar_count; i++, at++) {
         if (program->scalar_dtypes[i] == BURN_F64)

@@ -12,7 +12,7 @@ FN float exp2_of(float a)
     return result;
 }
 // ---- end of attention instructions
-template <bool BF16> FN u32 pack(float low, float high)
+template <bool BF16> FN u32 halves(float low, float high)
 {
     return BF16 ? bf16_pair(low, high) : f16_pair(low, high);
 }
@@ -141,7 +141,7 @@ FN void add_values(passed<D> &p, const float (*s)[KEYS / 8][4], char *values, in
         for (int i = 0; i < 2; i++)
 #pragma unroll
             for (int r = 0; r < 4; r++)
-                a[i][r] = pack<BF16>(s[i][2 * k + r / 2][r % 2 * 2],
+                a[i][r] = halves<BF16>(s[i][2 * k + r / 2][r % 2 * 2],
                                      s[i][2 * k + r / 2][r % 2 * 2 + 1]);
 #pragma unroll
         for (int j = 0; j < D / 8; j += 2) {

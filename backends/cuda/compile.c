@@ -48,7 +48,8 @@ bd_error *bd_cuda_compile(const bd_kir *program, int architecture, char **out_by
     snprintf(option, sizeof option, "--gpu-architecture=sm_%d%s", architecture,
              architecture == 90 ? "a" : "");
     /* A product and a sum stay two roundings, as on every backend. */
-    const char *options[] = {option, "--fmad=false", "--std=c++17", "-default-device"};
+    const char *options[] = {option, "--fmad=false", "--std=c++17", "-default-device",
+                             "--disable-warnings"};
     char *source = bd_cfamily_print(program);
     void *made = NULL;
     int code = cuda->nvrtcCreateProgram(&made, source, "kernel.cu", 0, NULL, NULL);

@@ -16,9 +16,13 @@ enum {
     SPLIT_ITEMS_MOST = 4, /* products of more blocks have work for all without splits */
     LINE_BYTES = 64,
     PAGE_BYTES = 4096,
-    CACHE_SETS = 2048, /* of the second cache */
-    CACHE_WAYS = 14,
+    NEAR_SETS = 64, /* of the first cache */
+    NEAR_WAYS = 8,
+    FAR_SETS = 2048, /* of the second cache */
+    FAR_WAYS = 14,
     ONE_PANEL = 16,
+    OFTEN = 256, /* rows that read a panel of columns */
+    ROW_LINES = 64, /* of the first cache, that a panel of rows may take up */
 };
 /* Multiply-adds of an item that is worth cutting in two. */
 static const double ITEM_PRODUCTS_LEAST = 6e6;
@@ -184,12 +188,25 @@ static void describe_side(const bd_gemm *gemm, const bd_gemm_operand *operand, b
         side->across = side->step_k != 1 || side->step == 1;
 }
 
-/* Whether elements a step apart, k of them, fall on so few sets of the second cache that they do
- * not stay there while other panels are worked on. */
-static bool crowded(int64_t step_bytes, int64_t k)
+/* Lines of a cache that runs of some lines, a step apart, can take up: a step with a large power of
+ * two in it leads back to the same sets soon. */
+static int64_t room_in(int64_t sets, int64_t ways, int64_t step_bytes, int64_t lines)
 {
-    int64_t apart = step_bytes & -step_bytes; /* the power of two in it */
-    return apart >= LINE_BYTES && k > CACHE_WAYS * (CACHE_SETS * LINE_BYTES / apart);
+    int64_t apart = step_bytes & -step_bytes;
+    int64_t starts = apart > LINE_BYTES ? most(sets * LINE_BYTES / apart, 1) : sets;
+    return least(starts * lines, sets) * ways;
+}
+
+/* Whether a panel of columns that lie k times a step apart does not stay in the second cache while
+ * other panels are worked on, or by far not in the first, though it is used often. */
+static bool crowded(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t step)
+{
+    int64_t k = shape->k, bytes = step * gemm->element_bytes;
+    int64_t lines = ceiling(shape->vectors * gemm->lanes * gemm->element_bytes, LINE_BYTES);
+    if (bytes % LINE_BYTES == 0 && k > room_in(FAR_SETS, FAR_WAYS, bytes, 1))
+        return true;
+    int64_t wanted = least(least(k, CHUNK_K) * lines, NEAR_SETS * NEAR_WAYS);
+    return shape->m >= OFTEN && 4 * room_in(NEAR_SETS, NEAR_WAYS, bytes, lines) < wanted;
 }
 
 /* Whether a micro-kernel reads the side where it lies. Columns need unit stride. Rows far apart by
@@ -208,8 +225,10 @@ static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_
     double products = (double)shape->m * (double)shape->n * (double)shape->k;
     if (is_rows && products > PACKED_PRODUCTS)
         return false;
+    if (is_rows && side->step == 1 && side->step_k != 1 && shape->k > ROW_LINES)
+        return false;
     if (side->step == 1)
-        return !crowded(side->step_k * gemm->element_bytes, shape->k);
+        return is_rows || !crowded(gemm, shape, side->step_k);
     return is_rows && side->step_k == 1 && side->step * gemm->element_bytes % PAGE_BYTES != 0;
 }
 

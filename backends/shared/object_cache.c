@@ -18,7 +18,9 @@
 #include "proto/base/log.h"
 #include "proto/base/vec.h"
 
-enum { FILE_BYTES_MAX = 16 << 20, NAME_BYTES = 40, FILES_MAX = 65536 };
+/* Objects lie in as many folders as a byte has values. Each has its share of the room and is kept
+ * to it when something is added: nobody needs to know the whole, and several daemons may write. */
+enum { FILE_BYTES_MAX = 16 << 20, SHARES = 256, FOLDER_DIGITS = 2, NAME_BYTES = 40 };
 static const uint64_t BYTES_MAX_DEFAULT = (uint64_t)256 << 20;
 static const char SUFFIX[] = ".obj";
 
@@ -32,7 +34,7 @@ struct file_header {
 
 struct bd_object_cache {
     int folder;
-    uint64_t bytes_max, bytes_used;
+    uint64_t bytes_max;
     char *build;
     size_t build_bytes;
     pthread_mutex_t lock;
@@ -60,53 +62,6 @@ static bool ends_with_suffix(const char *name)
 {
     size_t length = strlen(name);
     return length > sizeof SUFFIX && strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
-}
-
-struct entry {
-    char name[NAME_BYTES];
-    uint64_t bytes;
-    struct timespec used;
-};
-
-typedef BD_VEC(struct entry) entry_vec;
-
-static DIR *open_listing(const bd_object_cache *cache)
-{
-    int copy = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listing = copy < 0 ? NULL : fdopendir(copy);
-    if (!listing && copy >= 0)
-        close(copy);
-    return listing;
-}
-
-/* Adds up all objects; leftovers of writers that died are removed. */
-static uint64_t list_entries(const bd_object_cache *cache, entry_vec *out)
-{
-    uint64_t total = 0;
-    DIR *listing = open_listing(cache);
-    const struct dirent *item;
-    while (listing && (item = readdir(listing)) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
-        struct stat status;
-        if (fstatat(cache->folder, item->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(status.st_mode))
-            continue;
-        if (!ends_with_suffix(item->d_name)) {
-            if (strncmp(item->d_name, "new-", 4) == 0 && status.st_mtime + 3600 < time(NULL))
-                unlinkat(cache->folder, item->d_name, 0);
-            continue;
-        }
-        total += (uint64_t)status.st_size;
-        if (!out || strlen(item->d_name) >= NAME_BYTES || out->count >= FILES_MAX)
-            continue;
-        struct entry *entry = bd_vec_push(out);
-        memset(entry, 0, sizeof *entry);
-        memcpy(entry->name, item->d_name, strlen(item->d_name));
-        entry->bytes = (uint64_t)status.st_size;
-        entry->used = status.st_mtim;
-    }
-    if (listing)
-        closedir(listing);
-    return total;
 }
 
 static int open_folder(const char *path, const char **out_problem)
@@ -154,7 +109,6 @@ bd_object_cache *bd_object_cache_open(const char *path, uint64_t bytes_max, cons
     cache->build = bd_strdup(build);
     cache->build_bytes = strlen(build);
     pthread_mutex_init(&cache->lock, NULL);
-    cache->bytes_used = list_entries(cache, NULL);
     return cache;
 }
 
@@ -168,13 +122,15 @@ void bd_object_cache_close(bd_object_cache *cache)
     bd_free(cache);
 }
 
+/* "12/34….obj", within the cache's folder. */
 static void name_of(const bd_object_cache *cache, const uint8_t *key, size_t key_bytes,
                     char out[NAME_BYTES])
 {
     uint64_t build = bd_hash_bytes(cache->build, cache->build_bytes, 1);
     uint64_t first = bd_hash_bytes(key, key_bytes, build);
-    snprintf(out, NAME_BYTES, "%016llx%016llx%s", (unsigned long long)first,
-             (unsigned long long)bd_hash_bytes(key, key_bytes, first), SUFFIX);
+    snprintf(out, NAME_BYTES, "%02x/%016llx%014llx%s", (unsigned)(first % SHARES),
+             (unsigned long long)bd_hash_bytes(key, key_bytes, first),
+             (unsigned long long)(first / SHARES), SUFFIX);
 }
 
 static uint8_t *read_file(int file, size_t *out_size)
@@ -247,6 +203,43 @@ uint8_t *bd_object_cache_get(bd_object_cache *cache, const uint8_t *key, size_t 
     return object;
 }
 
+/* ---- room ---- */
+
+struct entry {
+    char name[NAME_BYTES];
+    uint64_t bytes;
+    struct timespec used;
+};
+
+typedef BD_VEC(struct entry) entry_vec;
+
+/* Adds up the objects of a folder; leftovers of writers that died are removed. */
+static uint64_t list_entries(DIR *folder, entry_vec *out)
+{
+    uint64_t total = 0;
+    const struct dirent *item;
+    while ((item = readdir(folder)) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
+        struct stat status;
+        if (fstatat(dirfd(folder), item->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(status.st_mode))
+            continue;
+        if (!ends_with_suffix(item->d_name)) {
+            if (strncmp(item->d_name, "new-", 4) == 0 && status.st_mtime + 3600 < time(NULL))
+                unlinkat(dirfd(folder), item->d_name, 0);
+            continue;
+        }
+        total += (uint64_t)status.st_size;
+        if (strlen(item->d_name) >= NAME_BYTES)
+            continue;
+        struct entry *entry = bd_vec_push(out);
+        memset(entry, 0, sizeof *entry);
+        memcpy(entry->name, item->d_name, strlen(item->d_name));
+        entry->bytes = (uint64_t)status.st_size;
+        entry->used = status.st_mtim;
+    }
+    return total;
+}
+
 static int by_age(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -255,19 +248,32 @@ static int by_age(const void *a, const void *b)
     return x->used.tv_nsec < y->used.tv_nsec ? -1 : x->used.tv_nsec > y->used.tv_nsec;
 }
 
-/* Called with the lock held: down to three quarters of the limit. */
-static void evict(bd_object_cache *cache)
+/* Removes the oldest objects beside one that was just written, if they have more than their share:
+ * down to three quarters of it. */
+static void make_room(const bd_object_cache *cache, const char *name)
 {
+    char path[FOLDER_DIGITS + 1] = "";
+    memcpy(path, name, FOLDER_DIGITS);
+    int file = openat(cache->folder, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *folder = file < 0 ? NULL : fdopendir(file);
+    if (!folder) {
+        if (file >= 0)
+            close(file);
+        return;
+    }
     entry_vec entries = {0};
-    uint64_t total = list_entries(cache, &entries), goal = cache->bytes_max / 4 * 3;
-    if (entries.count > 0)
+    uint64_t total = list_entries(folder, &entries), share = cache->bytes_max / SHARES;
+    if (total > share) {
         qsort(entries.items, entries.count, sizeof *entries.items, by_age);
-    for (size_t i = 0; i < entries.count && total > goal; i++)
-        if (unlinkat(cache->folder, entries.items[i].name, 0) == 0)
-            total -= entries.items[i].bytes;
+        for (size_t i = 0; i + 1 < entries.count && total > share / 4 * 3; i++)
+            if (unlinkat(dirfd(folder), entries.items[i].name, 0) == 0)
+                total -= entries.items[i].bytes;
+    }
     bd_vec_deinit(&entries);
-    cache->bytes_used = total;
+    closedir(folder);
 }
+
+/* ---- writing ---- */
 
 static bool write_all(int file, const void *bytes, size_t size)
 {
@@ -284,14 +290,29 @@ static bool write_all(int file, const void *bytes, size_t size)
     return true;
 }
 
-static bool write_file(bd_object_cache *cache, const char *name, const void *bytes, size_t size)
+/* Makes the folder of the name where it is missing. */
+static int create(const bd_object_cache *cache, const char *name)
 {
-    char temporary[64];
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int file = openat(cache->folder, name, flags, 0600);
+    if (file >= 0 || errno != ENOENT)
+        return file;
+    char folder[FOLDER_DIGITS + 1] = "";
+    memcpy(folder, name, FOLDER_DIGITS);
+    if (mkdirat(cache->folder, folder, 0700) != 0 && errno != EEXIST)
+        return -1;
+    return openat(cache->folder, name, flags, 0600);
+}
+
+static bool write_file(const bd_object_cache *cache, const char *name, const void *bytes,
+                       size_t size)
+{
+    char temporary[80];
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    snprintf(temporary, sizeof temporary, "new-%ld-%p-%ld", (long)getpid(), (const void *)&now,
-             now.tv_nsec);
-    int file = openat(cache->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    snprintf(temporary, sizeof temporary, "%.*s/new-%ld-%p-%ld", FOLDER_DIGITS, name,
+             (long)getpid(), (const void *)&now, now.tv_nsec);
+    int file = create(cache, temporary);
     if (file < 0)
         return false;
     bool written = write_all(file, bytes, size);
@@ -317,7 +338,7 @@ void bd_object_cache_put(bd_object_cache *cache, const uint8_t *key, size_t key_
                                  .key_bytes = key_bytes,
                                  .object_bytes = size};
     size_t body_bytes = cache->build_bytes + key_bytes + size, total = sizeof header + body_bytes;
-    if (total > FILE_BYTES_MAX || total > cache->bytes_max / 2)
+    if (total > FILE_BYTES_MAX || total > cache->bytes_max)
         return;
     char name[NAME_BYTES];
     name_of(cache, key, key_bytes, name);
@@ -327,12 +348,9 @@ void bd_object_cache_put(bd_object_cache *cache, const uint8_t *key, size_t key_
     memcpy(body + cache->build_bytes + key_bytes, object, size);
     digest_of(body, body_bytes, header.digest);
     memcpy(bytes, &header, sizeof header);
-    pthread_mutex_lock(&cache->lock);
-    cache->bytes_used += total;
-    if (cache->bytes_used > cache->bytes_max)
-        evict(cache);
-    pthread_mutex_unlock(&cache->lock);
-    if (!write_file(cache, name, bytes, total))
+    if (write_file(cache, name, bytes, total))
+        make_room(cache, name);
+    else
         warn_once(cache, "cannot write", errno);
     bd_free(bytes);
 }

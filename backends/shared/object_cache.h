@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Compiled objects on disk. A folder of mode 0700 that belongs to this user; one file an object,
- * named by the hash of its key, holding the whole key and a digest, so that neither a collision nor
- * a damaged file is ever loaded. Bounded; the oldest files go first. Whatever fails, the cache
- * does without: compiling goes on in memory. Thread: any. */
+ * Compiled objects on disk. A folder of mode 0700 that belongs to this user, with folders by the
+ * first byte of a name; one file an object, named by the hash of its key, holding the whole key and
+ * a digest, so that neither a collision nor a damaged file is ever loaded. Bounded; the oldest
+ * files go first. Several processes may use one. Whatever fails, the cache does without: compiling
+ * goes on in memory. Thread: any. */
 #pragma once
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * file has its program's kernel IR in it.
  *   compile_cached FOLDER ARCHITECTURE...     e.g. compile_cached FOLDER 80 90 100
  * Needs NVRTC. Prints what NVRTC refuses; exit status 1 then. */
-#include <dirent.h>
+#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,27 +55,25 @@ static bool try_one(const bd_kir *program, const char *name, int architecture)
 
 int main(int count, char **arguments)
 {
-    DIR *folder = count > 2 ? opendir(arguments[1]) : NULL;
+    char pattern[4096];
+    glob_t found;
     int done = 0, refused = 0;
-    if (!folder) {
+    if (count > 2)
+        snprintf(pattern, sizeof pattern, "%s/*/*.obj", arguments[1]);
+    if (count < 3 || glob(pattern, 0, NULL, &found) != 0) {
         fprintf(stderr, "usage: compile_cached FOLDER ARCHITECTURE...\n");
         return 2;
     }
     int64_t begin = bd_now_us();
-    const struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
-        char path[4096];
-        if (!strstr(entry->d_name, ".obj"))
-            continue;
-        snprintf(path, sizeof path, "%s/%s", arguments[1], entry->d_name);
+    for (size_t k = 0; k < found.gl_pathc; k++) {
         bd_arena arena;
         bd_arena_init(&arena);
-        const bd_kir *program = read_program(path, &arena);
+        const bd_kir *program = read_program(found.gl_pathv[k], &arena);
         for (int i = 2; program && i < count; i++, done++)
-            refused += !try_one(program, entry->d_name, atoi(arguments[i]));
+            refused += !try_one(program, found.gl_pathv[k], atoi(arguments[i]));
         bd_arena_deinit(&arena);
     }
-    closedir(folder);
+    globfree(&found);
     printf("%d compiled, %d refused, %.1f ms each\n", done, refused,
            done ? (double)(bd_now_us() - begin) / 1e3 / done : 0.0);
     return refused || !done;

@@ -195,12 +195,18 @@ def _registered(function: Callable, name: str | None) -> Callable:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         inputs: list[Tensor] = []
-        structure = _flatten((args, kwargs), inputs)
-        key = (_signature(structure), _core.grad_enabled(), get_autocast_state(),
-               tuple((tuple(x.shape), x.dtype.number) for x in inputs))
-        if key not in programs:
-            programs[key] = _traced(function, structure, inputs, label)
-        program, result, ends_step, changed = programs[key]
+        if kwargs or not all(isinstance(x, Tensor) for x in args):
+            structure = _flatten((args, kwargs), inputs)
+            form = _signature(structure)
+        else:  # tensors alone need no more than their number
+            structure, inputs, form = None, list(args), len(args)
+        key = (form, _core.grad_enabled(), get_autocast_state(), tuple([(x.shape, x.dtype) for x in inputs]))
+        known = programs.get(key)
+        if known is None:
+            if structure is None:
+                structure = _flatten((args, kwargs), [])
+            known = programs[key] = _traced(function, structure, inputs, label)
+        program, result, ends_step, changed = known
         outputs = program(inputs)
         for number, value in zip(changed, outputs[len(outputs) - len(changed):]):
             inputs[number].data = value

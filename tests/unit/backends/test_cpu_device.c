@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The CPU device around its code: object cache, loader, workers, faults, limits. */
 #include <check.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,34 +14,20 @@
 #include "backends/cpu/jit.h"
 #include "proto/base/alloc.h"
 #include "tests/unit/backends/program.h"
+#include "tests/unit/backends/scratch_folder.h"
 
 static bd_arena arena;
-static char folder[64];
+static char folder[SCRATCH_FOLDER_BYTES];
 
 static void setup(void)
 {
     bd_arena_init(&arena);
-    strcpy(folder, "/tmp/burn-test-cpu-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void empty_folder(const char *path)
-{
-    DIR *listing = opendir(path);
-    const struct dirent *item;
-    char name[512];
-    while (listing && (item = readdir(listing)) != NULL) {
-        snprintf(name, sizeof name, "%s/%s", path, item->d_name);
-        unlink(name);
-    }
-    if (listing)
-        closedir(listing);
+    scratch_folder_make(folder);
 }
 
 static void teardown(void)
 {
-    empty_folder(folder);
-    rmdir(folder);
+    scratch_folder_remove(folder);
     bd_arena_deinit(&arena);
 }
 
@@ -90,18 +75,6 @@ static bd_device_counters counters_of(bd_device *device)
 
 /* ---- object cache ---- */
 
-static int count_objects(void)
-{
-    int count = 0;
-    DIR *listing = opendir(folder);
-    const struct dirent *item;
-    while (listing && (item = readdir(listing)) != NULL)
-        count += strstr(item->d_name, ".obj") != NULL;
-    if (listing)
-        closedir(listing);
-    return count;
-}
-
 START_TEST(objects_are_kept_on_disk)
 {
     bd_device *device = open_device((bd_device_options){.threads = 1, .cache_path = folder});
@@ -109,7 +82,8 @@ START_TEST(objects_are_kept_on_disk)
     expect_scaled(device, 2);
     ck_assert_uint_eq(counters_of(device).compiles, 1);
     ck_assert_uint_eq(counters_of(device).cache_hits, 1);
-    ck_assert_int_eq(count_objects(), 1);
+    char path[128];
+    ck_assert_uint_eq(scratch_folder_count(folder, ".obj", path, sizeof path), 1);
     bd_cpu_driver.ops->close(device);
     device =
         open_device((bd_device_options){.threads = 1, .cache_path = folder, .compile_never = true});
@@ -139,23 +113,13 @@ START_TEST(other_targets_do_not_share_objects)
 }
 END_TEST
 
-static void first_object(char *out, size_t room)
-{
-    DIR *listing = opendir(folder);
-    const struct dirent *item;
-    while ((item = readdir(listing)) != NULL)
-        if (strstr(item->d_name, ".obj"))
-            snprintf(out, room, "%s/%s", folder, item->d_name);
-    closedir(listing);
-}
-
 /* Every kind of damage leads to a fresh compile, never to a load. */
 START_TEST(damaged_objects_are_not_loaded)
 {
     bd_device *device = open_device((bd_device_options){.threads = 1, .cache_path = folder});
     expect_scaled(device, 2);
-    char path[512] = "";
-    first_object(path, sizeof path);
+    char path[128];
+    ck_assert_uint_eq(scratch_folder_count(folder, ".obj", path, sizeof path), 1);
     struct stat status;
     ck_assert_int_eq(stat(path, &status), 0);
     if (_i == 0) {
@@ -196,19 +160,6 @@ START_TEST(unusable_folders_are_done_without)
     ck_assert_uint_eq(counters_of(device).compiles, 1);
     bd_cpu_driver.ops->close(device);
     chmod(folder, 0700);
-}
-END_TEST
-
-START_TEST(old_objects_are_evicted)
-{
-    bd_device *device = open_device(
-        (bd_device_options){.threads = 1, .cache_path = folder, .cache_bytes_max = 100000});
-    for (int i = 0; i < 40; i++)
-        expect_scaled(device, i);
-    ck_assert_uint_eq(counters_of(device).compiles, 40);
-    ck_assert_int_lt(count_objects(), 40);
-    ck_assert_int_gt(count_objects(), 2);
-    bd_cpu_driver.ops->close(device);
 }
 END_TEST
 
@@ -457,7 +408,6 @@ int main(void)
     tcase_add_test(all, other_targets_do_not_share_objects);
     tcase_add_loop_test(all, damaged_objects_are_not_loaded, 0, 5);
     tcase_add_loop_test(all, unusable_folders_are_done_without, 0, 3);
-    tcase_add_test(all, old_objects_are_evicted);
     tcase_add_test(all, broken_objects_are_refused);
     tcase_add_test(all, targets);
     tcase_add_test(all, code_is_freed_with_kernels);

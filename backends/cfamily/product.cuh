@@ -94,9 +94,10 @@ template <bool BF16> FN float half_value(u16 bits)
 }
 
 // ---- one operand on its way to shared memory ----
-// The tables of parts: of all rows, and of two slices' depths.
-template <int R, int D, class O> struct tables {
-    int rows[R][O::parts], depths[2][D][O::parts];
+// The tables of parts: of all rows, and of two slices' depths; read in pieces of up to 16 bytes.
+template <int R, int D, class O> struct __align__(16) tables {
+    static const int PITCH = O::parts < 3 ? O::parts : (O::parts + 3) / 4 * 4;
+    int rows[R][PITCH], depths[2][D][PITCH];
 };
 template <int R, int D, class O>
 FN void mark_rows(const O &o, tables<R, D, O> &at, int batch, int first, int count)

@@ -192,7 +192,7 @@ static void consider(const sizes *z, tile_kind kind, int processors, cut *best)
     int64_t useful = 2 * processors / c.tiles + 1;
     most = most < room ? most : room;
     most = most < useful ? most : useful;
-    for (c.pieces = 1; c.pieces == 1 || c.pieces <= most; c.pieces++) {
+    for (c.pieces = 1; c.pieces == 1 || c.pieces <= most; c.pieces += 1 + c.pieces / 4) {
         c.time = time_of(z, &c, processors);
         if (best->tiles == 0 || c.time < best->time)
             *best = c;

@@ -24,6 +24,7 @@ typedef struct bd_printer {
     bool by_team;      /* a row belongs to several threads */
     int wide;          /* points at once; 0: one */
     bool held;         /* a row's wide loads and slots are in registers */
+    const bd_kir_phase *phase; /* that is printed */
     const char *yield; /* the variable that YIELD sets */
     const bd_parts *parts; /* of the operand that is printed; NULL: positions are variables */
     int spared; /* number of a comparison that holds if the variable `whole` does; 0: none */
@@ -50,6 +51,11 @@ void bd_print_extent(bd_printer *printer, const char *name, bd_kir_role role);
 void bd_print_positions(bd_printer *printer, bd_kir_role role, const char *from);
 /* "bN[...]", as it stands at the positions. */
 void bd_print_place(bd_printer *printer, const bd_kir_access *access);
+/* Whether an instruction divides floats by what an earlier phase knows: the variable `dN` then. */
+bool bd_print_divides_by_known(const bd_printer *printer, const bd_kir_phase *phase,
+                               const bd_kir_instr *instr);
+/* Whether a wide entry sums an instruction's neighbours in float first. */
+bool bd_print_sums_neighbours(const bd_printer *printer, const bd_kir_instr *instr);
 /* What reductions and scans of a phase have seen: nothing yet; and their results. */
 void bd_print_nothing(bd_printer *printer, const bd_kir_phase *phase);
 void bd_print_results(bd_printer *printer, const bd_kir_phase *phase);

@@ -89,16 +89,10 @@ void bd_print_place(bd_printer *p, const bd_kir_access *access)
     bd_text_add(&p->text, "]");
 }
 
-/* "bN[...]" of an access, moved by a position if the instruction has one; or its part of what a
- * wide entry loaded or will store. */
+/* "bN[...]" of an access, moved by a position if the instruction has one. */
 static void print_element(bd_printer *p, const bd_kir_instr *instr)
 {
     const bd_kir_access *access = &p->program->accesses[instr->index];
-    if (p->wide && bd_cfamily_is_wide(p->program, instr)) {
-        bd_text_add(&p->text, instr->code == BD_KIR_LOAD ? "g%d[c].e[j]" : "o%d.e[j]",
-                    instr->index);
-        return;
-    }
     bd_text_add(&p->text, "b%d[", access->buffer);
     if (p->parts)
         bd_print_part(p, BD_PART_ACCESS, instr->index);
@@ -124,7 +118,15 @@ static const char *to_memory(burn_dtype dtype)
 static void print_load(bd_printer *p, const bd_kir_instr *instr)
 {
     burn_dtype dtype = (burn_dtype)instr->dtype;
-    bool masked = p->held && !bd_cfamily_is_wide(p->program, instr);
+    if (p->wide && bd_cfamily_is_wide(p->program, instr)) {
+        if (dtype == BURN_BF16)
+            bd_text_add(&p->text, "g%d[c].get_bf16(j)", instr->index);
+        else
+            bd_text_add(&p->text, "(%s)%s(g%d[c].get(j)%s)", bd_print_type(dtype),
+                        from_memory(dtype), instr->index, dtype == BURN_BOOL ? " != 0" : "");
+        return;
+    }
+    bool masked = p->held;
     if (masked)
         bd_text_add(&p->text, instr->guard >= 0 ? "here && " : "here ? ");
     if (instr->guard >= 0) {
@@ -145,7 +147,14 @@ static void print_store(bd_printer *p, const bd_kir_instr *instr)
                                           [BD_KIR_ACCUMULATE_MIN] = "k_min",
                                           [BD_KIR_ACCUMULATE_PROD] = "k_mul"};
     burn_dtype dtype = (burn_dtype)instr->dtype;
-    if (p->held && !bd_cfamily_is_wide(p->program, instr))
+    bool sets = instr->flags == BD_KIR_SET;
+    const char *convert = sets && dtype == BURN_BF16 ? "bits_bf16" : to_memory(dtype);
+    if (p->wide && bd_cfamily_is_wide(p->program, instr)) {
+        bd_text_add(&p->text, "o%d.put(j, (%s)%s(v%d));\n", instr->index,
+                    bd_print_memory_type(dtype), convert, instr->operands[0]);
+        return;
+    }
+    if (p->held)
         bd_text_add(&p->text, "if (here) ");
     if (instr->guard >= 0) {
         bd_text_add(&p->text, "if (");
@@ -153,9 +162,7 @@ static void print_store(bd_printer *p, const bd_kir_instr *instr)
         bd_text_add(&p->text, ") ");
     }
     print_element(p, instr);
-    bool sets = instr->flags == BD_KIR_SET;
-    bd_text_add(&p->text, " = (%s)%s(", bd_print_memory_type(dtype),
-                sets && dtype == BURN_BF16 ? "bits_bf16" : to_memory(dtype));
+    bd_text_add(&p->text, " = (%s)%s(", bd_print_memory_type(dtype), convert);
     if (sets) {
         bd_text_add(&p->text, "v%d);\n", instr->operands[0]);
         return;
@@ -213,6 +220,14 @@ static const char *comparison(bd_kir_code code)
     return signs[code - BD_KIR_EQ];
 }
 
+bool bd_print_divides_by_known(const bd_printer *p, const bd_kir_phase *phase,
+                               const bd_kir_instr *instr)
+{
+    burn_dtype dtype = (burn_dtype)instr->dtype;
+    return p->by_team && phase->kind == BD_KIR_EACH && instr->code == BD_KIR_DIV &&
+           dtype != BURN_F64 && burn_dtype_is_float(dtype) && instr->operands[1] <= phase->first;
+}
+
 /* Functions of the prelude are named after the instruction's text. */
 static void print_function(bd_printer *p, const bd_kir_instr *instr)
 {
@@ -227,6 +242,11 @@ static void print_function(bd_printer *p, const bd_kir_instr *instr)
     if (next && (dtype == BURN_F16 || dtype == BURN_BF16)) {
         bd_text_add(&p->text, "next_%s(v%d, v%d)", dtype == BURN_F16 ? "f16" : "bf16",
                     instr->operands[0], instr->operands[1]);
+        return;
+    }
+    if (bd_print_divides_by_known(p, p->phase, instr)) {
+        bd_text_add(&p->text, "%s(divide(v%d, d%d))", bd_print_round(dtype), instr->operands[0],
+                    instr->operands[1]);
         return;
     }
     bd_text_add(&p->text, "%s(k_%s(", bd_print_round(dtype), bd_kir_code_text(code));
@@ -308,6 +328,13 @@ static void print_value(bd_printer *p, const bd_kir_instr *instr)
     }
 }
 
+bool bd_print_sums_neighbours(const bd_printer *p, const bd_kir_instr *instr)
+{
+    burn_dtype dtype = (burn_dtype)instr->dtype;
+    return p->wide && instr->code == BD_KIR_REDUCE_SUM && dtype != BURN_F64 &&
+           burn_dtype_is_float(dtype);
+}
+
 static void print_scan(bd_printer *p, int number)
 {
     const bd_kir_instr *instr = &p->program->instrs[number];
@@ -344,7 +371,10 @@ static void print_statement(bd_printer *p, int number)
         bd_text_add(&p->text, "%s = v%d;\n", p->yield, instr->operands[0]);
         return;
     }
-    if (bd_kir_is_reduce(code)) {
+    if (bd_print_sums_neighbours(p, instr)) {
+        bd_text_add(&p->text, "%st%d += v%d;\n", p->held ? "if (here) " : "", number + 1,
+                    instr->operands[0]);
+    } else if (bd_kir_is_reduce(code)) {
         bd_text_add(&p->text, "%sr%d.see(v%d, at);\n", p->held ? "if (here) " : "", number + 1,
                     instr->operands[0]);
     } else if (bd_kir_is_scan(code)) {
@@ -361,6 +391,7 @@ static void print_statement(bd_printer *p, int number)
 
 void bd_print_phase(bd_printer *p, const bd_kir_phase *phase)
 {
+    p->phase = phase;
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         bool effect = p->program->instrs[i].code == BD_KIR_STORE ||
                       p->program->instrs[i].code == BD_KIR_STORE_AT;

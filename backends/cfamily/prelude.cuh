@@ -208,6 +208,24 @@ FN float next_bf16(float a, float b)
 {
     return a != a || b != b ? a + b : a == b ? b : from_bf16(next_bits(as_bf16(a), a < b));
 }
+// Division of many by one: by its reciprocal, and what is left over. A divisor that is very large or
+// small is moved first.
+struct divisor {
+    float b, reciprocal, scale;
+};
+FN divisor divisor_of(float b)
+{
+    float size = fabsf(b), scale = size >= 0x1p64f ? 0x1p-64f : size < 0x1p-60f ? 0x1p64f : 1.0f;
+    if (size == inf_f())
+        return {1.0f, 1.0f / b, 1.0f};
+    return {b * scale, 1.0f / (b * scale), scale};
+}
+FN float divide(float a, divisor by)
+{
+    float about = a * by.reciprocal, rest = fmaf(-about, by.b, a);
+    float result = fmaf(rest, by.reciprocal, about);
+    return (fabsf(about) < inf_f() ? result : about) * by.scale;
+}
 // Source: Python's float_floor_div; NumPy's answer for b = 0.
 FN double k_floordiv(double a, double b)
 {
@@ -325,10 +343,75 @@ FN i64 over(i64 a, i64 b)
 {
     return (u64)(a | b) >> 32 ? a / b : (i64)((u32)a / (u32)b);
 }
-// Neighbours in memory.
-template <class T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) pack {
+// Neighbours in memory; 16-bit ones as pairs, whose upper half is a bf16's value in place.
+template <class T, int N> struct pack {
     T e[N];
+    __device__ T get(int i) const { return e[i]; }
+    __device__ void put(int i, T value) { e[i] = value; }
 };
+template <int N> struct pack<u16, N> {
+    u32 e[N / 2];
+    __device__ u16 get(int i) const { return (u16)(e[i / 2] >> i % 2 * 16); }
+    __device__ float get_bf16(int i) const
+    {
+        return __uint_as_float(i % 2 ? e[i / 2] & 0xffff0000u : e[i / 2] << 16);
+    }
+    __device__ void put(int i, u16 value)
+    {
+        e[i / 2] = i % 2 ? e[i / 2] | (u32)value << 16 : (u32)value;
+    }
+};
+template <class T> FN T take(const void *from)
+{
+    T to;
+    if (sizeof(T) % 16 == 0) {
+        uint4 words[sizeof(T) / 16 + 1];
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(T) / 16; i++)
+            words[i] = ((const uint4 *)from)[i];
+        memcpy(&to, words, sizeof(T));
+    } else if (sizeof(T) == 8) {
+        uint2 words = *(const uint2 *)from;
+        memcpy(&to, &words, sizeof(T));
+    } else if (sizeof(T) == 4) {
+        u32 word = *(const u32 *)from;
+        memcpy(&to, &word, sizeof(T));
+    } else {
+        to = *(const T *)from;
+    }
+    return to;
+}
+// The compiler would take a store to pieces.
+FN void give_16(void *to, uint4 words)
+{
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(to), "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w) : "memory");
+}
+FN void give_8(void *to, uint2 words)
+{
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                 :: "l"(to), "r"(words.x), "r"(words.y) : "memory");
+}
+template <class T> FN void give(void *to, T from)
+{
+    if (sizeof(T) % 16 == 0) {
+        uint4 words[sizeof(T) / 16 + 1];
+        memcpy(words, &from, sizeof(T));
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(T) / 16; i++)
+            give_16((uint4 *)to + i, words[i]);
+    } else if (sizeof(T) == 8) {
+        uint2 words;
+        memcpy(&words, &from, sizeof(T));
+        give_8(to, words);
+    } else if (sizeof(T) == 4) {
+        u32 word;
+        memcpy(&word, &from, sizeof(T));
+        *(u32 *)to = word;
+    } else {
+        *(T *)to = from;
+    }
+}
 FN bool inside(i64 at, i64 extent) { return at >= 0 && at < extent; }
 FN i64 check(i64 position, i64 extent, bool wraps, fault *to, int tag, u32 launch, u32 block)
 {
@@ -467,7 +550,9 @@ FN void team_sync(u32 team)
     else
         __syncthreads();
 }
-template <class R> static __device__ R team_join(R mine, u32 team)
+// Each of the row's COUNT joins has a room of its own: a thread is in the next row's join only when
+// all have left this one, if there is another between.
+template <int NUMBER, int COUNT, class R> static __device__ R team_join(R mine, u32 team)
 {
     __shared__ __align__(16) char room[8 * 16];
     R *all = (R *)room;
@@ -482,11 +567,12 @@ template <class R> static __device__ R team_join(R mine, u32 team)
     mine = all[0];
     for (int i = 1; i < 8; i++)
         mine.join(all[i]);
-    __syncthreads();
+    if (COUNT == 1)
+        __syncthreads();
     return mine;
 }
 // Of the 8 warps, lane by lane; the first warp gets the result.
-template <class R> static __device__ R lanes_join(R mine)
+template <int NUMBER, int COUNT, class R> static __device__ R lanes_join(R mine)
 {
     __shared__ __align__(16) char room[256 * 16];
     R *all = (R *)room;

@@ -3,8 +3,6 @@
  * for few rows, or a block for 32 rows that are summed down columns. */
 #include "backends/cfamily/parts.h"
 
-enum { HELD_AT_ONCE = 2 }; /* blocks a processor, by their registers */
-
 /* ---- neighbours at once ---- */
 
 /* Whether an earlier instruction, from `first` on, does the same with this access. */
@@ -54,13 +52,13 @@ static void print_wide(bd_printer *p, int first, int count, int chunks, wide_job
         if (job == DECLARE_LOADS || job == DECLARE_STORES)
             continue;
         if (job == LOAD)
-            bd_text_add(&p->text, "g%d[c] = *(const pack<%s, %d> *)&", instr->index, type, p->wide);
+            bd_text_add(&p->text, "g%d[c] = take<pack<%s, %d>>(&", instr->index, type, p->wide);
         else
-            bd_text_add(&p->text, "*(pack<%s, %d> *)&", type, p->wide);
+            bd_text_add(&p->text, "give(&");
         bd_print_place(p, access);
         if (job == STORE)
-            bd_text_add(&p->text, " = o%d", instr->index);
-        bd_text_add(&p->text, ";\n");
+            bd_text_add(&p->text, ", o%d", instr->index);
+        bd_text_add(&p->text, ");\n");
     }
 }
 
@@ -90,6 +88,32 @@ static void print_loads(bd_printer *p, int first, int count, int chunks, wide_ch
     bd_text_add(&p->text, "}\n}\n");
 }
 
+/* Neighbours are summed in float, then they join a sum in double: `tN` of the reduction rN. */
+static void print_totals(bd_printer *p, const bd_kir_phase *phase, bool begin)
+{
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        if (!bd_print_sums_neighbours(p, &p->program->instrs[i]))
+            continue;
+        else if (begin)
+            bd_text_add(&p->text, "float t%d = 0.0f;\n", i + 1);
+        else
+            bd_text_add(&p->text, "r%d.see(t%d, 0);\n", i + 1, i + 1);
+}
+
+/* What many points are divided by. */
+static void print_divisors(bd_printer *p, const bd_kir_phase *phase)
+{
+    bool known[BD_KIR_INSTRS_MAX + 1] = {false};
+    for (int i = phase->first; i < phase->first + phase->count; i++) {
+        const bd_kir_instr *instr = &p->program->instrs[i];
+        if (!bd_print_divides_by_known(p, phase, instr) || known[instr->operands[1]])
+            continue;
+        known[instr->operands[1]] = true;
+        bd_text_add(&p->text, "const divisor d%d = divisor_of(v%d);\n", instr->operands[1],
+                    instr->operands[1]);
+    }
+}
+
 /* The phase at all neighbours of all chunks, what they load being there. */
 static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
 {
@@ -99,6 +123,13 @@ static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
         bd_text_add(&p->text, "if (here) {\n");
     print_chunk_positions(p);
     bd_text_add(&p->text, "const i64 base = p%d;\n", inner);
+    if (p->held) {
+        print_wide(p, phase->first, phase->count, chunks, DECLARE_LOADS, SAME_FOR_ROWS);
+        bd_text_add(&p->text, "if (here) {\n");
+        print_wide(p, phase->first, phase->count, chunks, LOAD, SAME_FOR_ROWS);
+        bd_text_add(&p->text, "}\n");
+    }
+    print_totals(p, phase, true);
     print_wide(p, phase->first, phase->count, chunks, DECLARE_STORES, ALL);
     bd_text_add(&p->text,
                 "#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
@@ -106,6 +137,7 @@ static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
                 p->wide, inner);
     bd_print_phase(p, phase);
     bd_text_add(&p->text, "}\n");
+    print_totals(p, phase, false);
     if (p->held)
         bd_text_add(&p->text, "if (here) {\n");
     print_wide(p, phase->first, phase->count, chunks, STORE, ALL);
@@ -136,13 +168,21 @@ void bd_print_vectors(bd_printer *p, int wide)
 typedef struct sharing {
     const char *member, *step, *join, *counter, *condition;
 } sharing;
-static const sharing TEAM = {"member", "team", "team_join(r%d, team)", "row", "true"};
-static const sharing COLUMN = {"member", "8", "lanes_join(r%d)", "group", "here"};
+static const sharing TEAM = {"member", "team", "team_join<%d, %d>(r%d, team)", "row", "true"};
+static const sharing COLUMN = {"member", "8", "lanes_join<%d, %d>(r%d)", "group", "here"};
+
+static int count_reductions(const bd_kir *program)
+{
+    int count = 0;
+    for (int i = 0; i < program->instr_count; i++)
+        count += bd_kir_is_reduce((bd_kir_code)program->instrs[i].code);
+    return count;
+}
 
 static void print_join(bd_printer *p, int value, const sharing *by)
 {
     bd_text_add(&p->text, "r%d = ", value);
-    bd_text_add(&p->text, by->join, value);
+    bd_text_add(&p->text, by->join, value, count_reductions(p->program), value);
     bd_text_add(&p->text, ";\n");
 }
 
@@ -214,10 +254,7 @@ static void print_each(bd_printer *p, const bd_kir_phase *phase, const team_entr
         bd_print_phase(p, phase);
         bd_text_add(&p->text, "}\n");
     } else if (entry->held) {
-        bd_text_add(&p->text, "{\n");
-        print_loads(p, phase->first, phase->count, entry->chunks, SAME_FOR_ROWS);
         print_points(p, phase, entry->chunks);
-        bd_text_add(&p->text, "}\n");
     } else {
         bd_text_add(&p->text,
                     "for (i64 first = ((i64)piece * team + member) * %d; first < total;"
@@ -229,12 +266,42 @@ static void print_each(bd_printer *p, const bd_kir_phase *phase, const team_entr
     }
 }
 
+/* Blocks that a processor should hold, as the registers for what a row has in them allow. */
+static int held_at_once(const bd_kir *program, const team_entry *entry)
+{
+    enum { REGISTERS = 65536, OTHERS = 16 };
+    int bytes = 0;
+    for (int i = 0; i < program->instr_count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (instr->code != BD_KIR_LOAD || !bd_cfamily_is_wide(program, instr) ||
+            seen_before(program, 0, i) || same_for_rows(program, instr))
+            continue;
+        int buffer = program->accesses[instr->index].buffer;
+        bytes += (int)burn_dtype_size((burn_dtype)program->buffers[buffer].dtype);
+    }
+    int points = entry->chunks * entry->wide;
+    int most = REGISTERS / BD_CFAMILY_THREADS / (points + points * bytes / 4 + OTHERS);
+    return most < 1 ? 1 : most;
+}
+
+/* Whether threads of the team may read what others wrote in the phase. */
+static bool leaves_memory(const bd_kir *program, const bd_kir_phase *phase,
+                          const team_entry *entry)
+{
+    for (int i = phase->first; i < phase->first + phase->count; i++) {
+        int code = program->instrs[i].code;
+        if (code == BD_KIR_STORE || code == BD_KIR_STORE_AT || (code == BD_KIR_SAVE && !entry->held))
+            return true;
+    }
+    return false;
+}
+
 static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
 {
     p->by_team = true;
     p->wide = entry->wide;
     p->held = entry->held;
-    p->at_once = entry->held ? HELD_AT_ONCE : 0;
+    p->at_once = entry->held ? held_at_once(p->program, entry) : 0;
     bd_print_entry(p, entry->name);
     p->at_once = 0;
     bd_print_extent(p, "count", BD_KIR_PARALLEL);
@@ -258,6 +325,7 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
             continue;
         if (phase->kind == BD_KIR_EACH) {
             bd_print_nothing(p, phase);
+            print_divisors(p, phase);
             print_each(p, phase, entry);
             print_joins(p, phase, &TEAM, splits);
             bd_print_results(p, phase);
@@ -268,7 +336,8 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
             p->wide = entry->wide;
             p->held = entry->held;
         }
-        bd_text_add(&p->text, "team_sync(team);\n");
+        if (leaves_memory(p->program, phase, entry))
+            bd_text_add(&p->text, "team_sync(team);\n");
     }
     bd_text_add(&p->text, "}\n");
     bd_print_exit(p);

@@ -15,7 +15,7 @@ enum {
     NOT_READY = 600, /* CUresult */
     SPIN_NS = 50000, /* with cores to spare */
     CORES_TO_SPARE = 4,
-    NAP_PART = 32, /* of the time waited so far: then it sleeps for this part of it */
+    NAP_PART = 64, /* of the time waited so far: then it sleeps for this part of it */
     NAP_NS_MOST = 200000,
     SLACK_NS = 1000,
     PAUSES = 16,

@@ -13,6 +13,7 @@ enum {
     COLUMN_PIECE = 128,
     SCRATCH_MOST = 256 << 20,
 };
+static const int64_t BLOCKS_MOST = 1 << 20; /* of maps: most often a thread has one thing to do */
 
 /* Whether all wide pieces of an access are aligned; buffers are. */
 static bool is_aligned(const bd_kir *program, const int64_t *ints, const bd_kir_access *access,
@@ -44,12 +45,12 @@ static bool may_be_wide(const bd_kernel *kernel, const int64_t *ints)
 }
 
 /* A thread a row, or some neighbouring ones. */
-static bd_cuda_grid by_threads(const bd_kernel *kernel, const int64_t *ints, int processors,
-                               int64_t rows, int64_t slot_bytes)
+static bd_cuda_grid by_threads(const bd_kernel *kernel, const int64_t *ints, int64_t rows,
+                               int64_t slot_bytes)
 {
     bool wide = !kernel->loop.teams && may_be_wide(kernel, ints);
     bd_cuda_grid grid = {.function = wide ? kernel->vectors : kernel->rows, .team = 1, .splits = 1};
-    int64_t most = (int64_t)processors * BLOCKS_AT_ONCE * 2 * BD_CFAMILY_THREADS;
+    int64_t most = BLOCKS_MOST * BD_CFAMILY_THREADS;
     int64_t lanes = bd_least(bd_ceiling(rows, wide ? kernel->loop.wide : 1), most);
     if (slot_bytes > 0)
         lanes = bd_least(lanes, SCRATCH_MOST / slot_bytes);
@@ -126,5 +127,5 @@ bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int
         return by_columns(kernel, processors, rows, serial);
     if (kernel->loop.teams && serial > SHORT_ROW)
         return by_teams(kernel, ints, processors, rows, serial);
-    return by_threads(kernel, ints, processors, rows, program->slot_count * serial * 8);
+    return by_threads(kernel, ints, rows, program->slot_count * serial * 8);
 }

@@ -18,12 +18,20 @@ typedef struct bd_parts {
     bd_part each[BD_PARTS_MAX];
 } bd_parts;
 
+/* By instruction: the value that it computes again (0: none), whether it is taken from there, and
+ * whether the value is kept for that. */
+typedef struct bd_again {
+    bd_kir_value same[BD_KIR_INSTRS_MAX];
+    bool taken[BD_KIR_INSTRS_MAX], kept[BD_KIR_INSTRS_MAX];
+} bd_again;
+void bd_again_of(const bd_kir *program, bd_again *out);
+
 typedef struct bd_printer {
     bd_text text;
     const bd_kir *program;
     bool by_team;      /* a row belongs to several threads */
     int wide;          /* points at once; 0: one */
-    bool held;         /* a row's wide loads and slots are in registers */
+    const bd_again *held; /* a row's wide loads, slots and these values are in registers; or NULL */
     const bd_kir_phase *phase; /* that is printed */
     const char *yield; /* the variable that YIELD sets */
     const bd_parts *parts; /* of the operand that is printed; NULL: positions are variables */

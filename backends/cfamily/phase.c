@@ -126,7 +126,7 @@ static void print_load(bd_printer *p, const bd_kir_instr *instr)
                         from_memory(dtype), instr->index, dtype == BURN_BOOL ? " != 0" : "");
         return;
     }
-    bool masked = p->held;
+    bool masked = p->held != NULL;
     if (masked)
         bd_text_add(&p->text, instr->guard >= 0 ? "here && " : "here ? ");
     if (instr->guard >= 0) {
@@ -384,8 +384,13 @@ static void print_statement(bd_printer *p, int number)
                     number + 1);
         if (p->spared == number + 1)
             bd_text_add(&p->text, "whole || ");
-        print_value(p, instr);
+        if (p->held && p->held->taken[number])
+            bd_text_add(&p->text, "k%d[c][j]", p->held->same[number]);
+        else
+            print_value(p, instr);
         bd_text_add(&p->text, ";\n");
+        if (p->held && p->held->kept[number])
+            bd_text_add(&p->text, "k%d[c][j] = v%d;\n", number + 1, number + 1);
     }
 }
 

@@ -234,6 +234,11 @@ typedef struct team_entry {
 
 static void print_slots(bd_printer *p, const team_entry *entry)
 {
+    for (int i = 0; p->held && i < p->program->instr_count; i++)
+        if (p->held->kept[i])
+            bd_text_add(&p->text, "%s k%d[%d][%d];\n",
+                        bd_print_type((burn_dtype)p->program->instrs[i].dtype), i + 1,
+                        entry->chunks, entry->wide);
     for (int slot = 0; slot < p->program->slot_count; slot++) {
         const char *type = bd_print_type((burn_dtype)p->program->slot_dtypes[slot]);
         if (entry->held)
@@ -298,9 +303,11 @@ static bool leaves_memory(const bd_kir *program, const bd_kir_phase *phase,
 
 static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
 {
+    bd_again again;
+    bd_again_of(p->program, &again);
     p->by_team = true;
     p->wide = entry->wide;
-    p->held = entry->held;
+    p->held = entry->held ? &again : NULL;
     p->at_once = entry->held ? held_at_once(p->program, entry) : 0;
     bd_print_entry(p, entry->name);
     p->at_once = 0;
@@ -331,17 +338,18 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
             bd_print_results(p, phase);
         } else {
             p->wide = 0; /* what a row itself touches */
-            p->held = false;
+            p->held = NULL;
             bd_print_phase(p, phase);
             p->wide = entry->wide;
-            p->held = entry->held;
+            p->held = entry->held ? &again : NULL;
         }
         if (leaves_memory(p->program, phase, entry))
             bd_text_add(&p->text, "team_sync(team);\n");
     }
     bd_text_add(&p->text, "}\n");
     bd_print_exit(p);
-    p->by_team = p->held = false;
+    p->by_team = false;
+    p->held = NULL;
     p->wide = 0;
 }
 

@@ -41,15 +41,31 @@ static bool points_depend(const bd_kir *program, const bd_kir_phase *phase)
     return false;
 }
 
+bool bd_print_scans(const bd_kir *program, const bd_kir_phase *phase)
+{
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        if (bd_kir_is_scan((bd_kir_code)program->instrs[i].code))
+            return true;
+    return false;
+}
+
+/* Whether a row's points have an order that matters. */
+static bool keeps_order(const bd_kir *program)
+{
+    for (int p = 0; p < program->phase_count; p++)
+        if (bd_print_scans(program, &program->phases[p]))
+            return true;
+    for (int i = 0; i < program->instr_count; i++)
+        if (program->instrs[i].code == BD_KIR_SORT)
+            return true;
+    return false;
+}
+
 static bool shares_rows(const bd_kir *program)
 {
     bool each = false;
     for (int p = 0; p < program->phase_count; p++) {
         const bd_kir_phase *phase = &program->phases[p];
-        for (int i = phase->first; i < phase->first + phase->count; i++)
-            if (program->instrs[i].code == BD_KIR_SORT ||
-                bd_kir_is_scan((bd_kir_code)program->instrs[i].code))
-                return false;
         if (phase->kind != BD_KIR_EACH)
             continue;
         each = true;
@@ -166,6 +182,8 @@ bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program)
     if (program->family != BD_KIR_LOOP)
         return loop;
     loop.teams = shares_rows(program);
+    if (loop.teams && keeps_order(program))
+        return loop;
     if (map || loop.teams)
         loop.wide = wide_of(program);
     if (!loop.teams)
@@ -194,7 +212,7 @@ void bd_print_nothing(bd_printer *p, const bd_kir_phase *phase)
         if (bd_kir_is_reduce((bd_kir_code)instr->code))
             kind = instr->code - BD_KIR_REDUCE_SUM;
         else if (instr->code == BD_KIR_SCAN_LOGSUM)
-            bd_text_add(&p->text, "double r%d = -inf_d();\n", i + 1);
+            bd_text_add(&p->text, "auto r%d = red_logsum::none();\n", i + 1);
         else if (bd_kir_is_scan((bd_kir_code)instr->code))
             kind = instr->code - BD_KIR_SCAN_SUM;
         if (kind < 0)

@@ -32,6 +32,7 @@ typedef struct bd_printer {
     bool by_team;      /* a row belongs to several threads */
     int wide;          /* points at once; 0: one */
     const bd_again *held; /* a row's wide loads, slots and these values are in registers; or NULL */
+    bool masked; /* effects are for points where the variable `here` holds */
     const bd_kir_phase *phase; /* that is printed */
     const char *yield; /* the variable that YIELD sets */
     const bd_parts *parts; /* of the operand that is printed; NULL: positions are variables */
@@ -59,6 +60,7 @@ void bd_print_extent(bd_printer *printer, const char *name, bd_kir_role role);
 void bd_print_positions(bd_printer *printer, bd_kir_role role, const char *from);
 /* "bN[...]", as it stands at the positions. */
 void bd_print_place(bd_printer *printer, const bd_kir_access *access);
+bool bd_print_scans(const bd_kir *program, const bd_kir_phase *phase);
 /* Whether an instruction divides floats by what an earlier phase knows: the variable `dN` then. */
 bool bd_print_divides_by_known(const bd_printer *printer, const bd_kir_phase *phase,
                                const bd_kir_instr *instr);

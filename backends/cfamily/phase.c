@@ -126,8 +126,7 @@ static void print_load(bd_printer *p, const bd_kir_instr *instr)
                         from_memory(dtype), instr->index, dtype == BURN_BOOL ? " != 0" : "");
         return;
     }
-    bool masked = p->held != NULL;
-    if (masked)
+    if (p->masked)
         bd_text_add(&p->text, instr->guard >= 0 ? "here && " : "here ? ");
     if (instr->guard >= 0) {
         print_guard(p, instr->guard);
@@ -136,7 +135,7 @@ static void print_load(bd_printer *p, const bd_kir_instr *instr)
     bd_text_add(&p->text, "(%s)%s(", bd_print_type(dtype), from_memory(dtype));
     print_element(p, instr);
     bd_text_add(&p->text, "%s)", dtype == BURN_BOOL ? " != 0" : "");
-    if (masked || instr->guard >= 0)
+    if (p->masked || instr->guard >= 0)
         bd_text_add(&p->text, " : (%s)0", bd_print_type(dtype));
 }
 
@@ -154,7 +153,7 @@ static void print_store(bd_printer *p, const bd_kir_instr *instr)
                     bd_print_memory_type(dtype), convert, instr->operands[0]);
         return;
     }
-    if (p->held)
+    if (p->masked)
         bd_text_add(&p->text, "if (here) ");
     if (instr->guard >= 0) {
         bd_text_add(&p->text, "if (");
@@ -339,14 +338,19 @@ static void print_scan(bd_printer *p, int number)
 {
     const bd_kir_instr *instr = &p->program->instrs[number];
     const char *type = bd_print_type((burn_dtype)instr->dtype);
-    if (instr->code == BD_KIR_SCAN_LOGSUM)
-        bd_text_add(&p->text, "r%d = log_sum(r%d, (double)v%d);\n", number + 1, number + 1,
-                    instr->operands[0]);
-    else
+    char seen = 'r';
+    if (p->by_team) {
+        bd_text_add(&p->text,
+                    "auto u%d = decltype(r%d)::none();\nif (here) u%d.see(v%d, 0);\n"
+                    "u%d = team_scan(r%d, u%d, team);\n",
+                    number + 1, number + 1, number + 1, instr->operands[0], number + 1,
+                    number + 1, number + 1);
+        seen = 'u';
+    } else {
         bd_text_add(&p->text, "r%d.see(v%d, 0);\n", number + 1, instr->operands[0]);
-    bd_text_add(&p->text, "const %s v%d = %s((%s)r%d%s);\n", type, number + 1,
-                bd_print_round((burn_dtype)instr->dtype), type, number + 1,
-                instr->code == BD_KIR_SCAN_LOGSUM ? "" : ".get()");
+    }
+    bd_text_add(&p->text, "const %s v%d = %s((%s)%c%d.get());\n", type, number + 1,
+                bd_print_round((burn_dtype)instr->dtype), type, seen, number + 1);
 }
 
 static void print_statement(bd_printer *p, int number)
@@ -359,23 +363,27 @@ static void print_statement(bd_printer *p, int number)
         print_store(p, instr);
         return;
     case BD_KIR_SAVE:
+        if (p->masked && !p->held)
+            bd_text_add(&p->text, "if (here) ");
         bd_text_add(&p->text, p->held ? "h%d[c][j] = v%d;\n" : "w%d[at] = v%d;\n",
                     instr->index, instr->operands[0]);
         return;
     case BD_KIR_SORT:
-        bd_text_add(&p->text, "sort_row<%s>(w%d, w%d, w%d, serial, %s);\n",
+        bd_text_add(&p->text, "%s<%s>(w%d, w%d, w%d, serial, %s%s);\n",
+                    p->by_team ? "team_sort" : "sort_row",
                     bd_print_type((burn_dtype)instr->dtype), instr->index, instr->index + 1,
-                    instr->index + 2, instr->flags & 1 ? "true" : "false");
+                    instr->index + 2, instr->flags & 1 ? "true" : "false",
+                    p->by_team ? ", member, team" : "");
         return;
     case BD_KIR_YIELD:
         bd_text_add(&p->text, "%s = v%d;\n", p->yield, instr->operands[0]);
         return;
     }
     if (bd_print_sums_neighbours(p, instr)) {
-        bd_text_add(&p->text, "%st%d += v%d;\n", p->held ? "if (here) " : "", number + 1,
+        bd_text_add(&p->text, "%st%d += v%d;\n", p->masked ? "if (here) " : "", number + 1,
                     instr->operands[0]);
     } else if (bd_kir_is_reduce(code)) {
-        bd_text_add(&p->text, "%sr%d.see(v%d, at);\n", p->held ? "if (here) " : "", number + 1,
+        bd_text_add(&p->text, "%sr%d.see(v%d, at);\n", p->masked ? "if (here) " : "", number + 1,
                     instr->operands[0]);
     } else if (bd_kir_is_scan(code)) {
         print_scan(p, number);

@@ -526,19 +526,19 @@ template <class R> static __device__ R block_join(R mine)
 }
 
 // The same of a team of threads: a warp or the block.
-template <class R> FN R of_lane(R mine, int mask)
+template <class R> FN R of_lane(R mine, int lane)
 {
     u32 from[sizeof(R) / 4 + 1], to[sizeof(R) / 4 + 1];
     R other;
     if (sizeof(R) < 4) {
         from[0] = 0;
         memcpy(from, &mine, sizeof(R));
-        to[0] = __shfl_xor_sync(0xffffffffu, from[0], mask);
+        to[0] = __shfl_sync(0xffffffffu, from[0], lane);
     } else {
         memcpy(from, &mine, sizeof(R));
 #pragma unroll
         for (int i = 0; i < (int)sizeof(R) / 4; i++)
-            to[i] = __shfl_xor_sync(0xffffffffu, from[i], mask);
+            to[i] = __shfl_sync(0xffffffffu, from[i], lane);
     }
     memcpy(&other, to, sizeof(R));
     return other;
@@ -558,7 +558,7 @@ template <int NUMBER, int COUNT, class R> static __device__ R team_join(R mine, 
     R *all = (R *)room;
 #pragma unroll
     for (int mask = 16; mask > 0; mask >>= 1)
-        mine.join(of_lane(mine, mask));
+        mine.join(of_lane(mine, (int)(threadIdx.x % 32) ^ mask));
     if (team == 32)
         return mine;
     if (threadIdx.x % 32 == 0)
@@ -570,6 +570,33 @@ template <int NUMBER, int COUNT, class R> static __device__ R team_join(R mine, 
     if (COUNT == 1)
         __syncthreads();
     return mine;
+}
+// What a thread and those before it saw, behind what was carried; that grows by all of the team.
+template <class R> static __device__ R team_scan(R &carry, R mine, u32 team)
+{
+    __shared__ __align__(16) char room[8 * 16];
+    R *all = (R *)room, before = carry;
+    const int lane = threadIdx.x % 32, warp = team == 32 ? 0 : threadIdx.x / 32;
+    for (int step = 1; step < 32; step *= 2) {
+        R other = of_lane(mine, lane >= step ? lane - step : lane);
+        if (lane >= step)
+            mine.join(other);
+    }
+    if (team == 32) {
+        carry.join(of_lane(mine, 31));
+    } else {
+        if (lane == 31)
+            all[warp] = mine;
+        __syncthreads();
+        for (int i = 0; i < 8; i++) {
+            if (i < warp)
+                before.join(all[i]);
+            carry.join(all[i]);
+        }
+        __syncthreads();
+    }
+    before.join(mine);
+    return before;
 }
 // Of the 8 warps, lane by lane; the first warp gets the result.
 template <int NUMBER, int COUNT, class R> static __device__ R lanes_join(R mine)
@@ -619,6 +646,14 @@ FN double log_sum(double a, double b)
     return fabs(most) == inf_d() ? most : most + log1p(exp(least - most));
 }
 
+struct red_logsum {
+    double v;
+    FN red_logsum none() { return {-inf_d()}; }
+    __device__ void see(double x, i64) { v = log_sum(v, x); }
+    __device__ void join(red_logsum o) { v = log_sum(v, o.v); }
+    __device__ double get() { return v; }
+};
+
 // ---- slots: a row's values, `step` apart ----
 template <class T> struct slot {
     char *first; // 8 bytes each
@@ -650,4 +685,44 @@ static __device__ void sort_row(slot<T> keys, slot<i64> order, slot<i64> room, i
         for (i64 i = 0; i < count; i++)
             order[i] = room[i];
     }
+}
+// The same by a team: at each width, a position's new place is its own and how many of the run beside
+// its run go before it.
+template <class T>
+static __device__ void team_sort(slot<T> keys, slot<i64> order, slot<i64> room, i64 count, bool down,
+                                 u32 member, u32 team)
+{
+    slot<i64> from = order, to = room;
+    for (i64 i = member; i < count; i += team)
+        from[i] = i;
+    team_sync(team);
+    for (i64 width = 1; width < count; width *= 2) {
+        for (i64 i = member; i < count; i += team) {
+            const i64 first = i & ~(2 * width - 1);
+            const i64 middle = first + width < count ? first + width : count;
+            const i64 last = first + 2 * width < count ? first + 2 * width : count;
+            const bool left = i < middle;
+            const i64 mine = from[i];
+            const T key = keys[mine];
+            i64 low = left ? middle : first, high = left ? last : middle;
+            while (low < high) {
+                const i64 at = (low + high) / 2;
+                const T other = keys[from[at]];
+                const bool other_less = down ? precedes(key, other) : precedes(other, key);
+                const bool key_less = down ? precedes(other, key) : precedes(key, other);
+                if (left ? other_less : !key_less)
+                    low = at + 1;
+                else
+                    high = at;
+            }
+            to[i + low - middle] = mine;
+        }
+        team_sync(team);
+        const slot<i64> was = from;
+        from = to;
+        to = was;
+    }
+    if (from.first != order.first)
+        for (i64 i = member; i < count; i += team)
+            order[i] = from[i];
 }

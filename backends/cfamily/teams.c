@@ -100,10 +100,9 @@ static void print_totals(bd_printer *p, const bd_kir_phase *phase, bool begin)
             bd_text_add(&p->text, "r%d.see(t%d, 0);\n", i + 1, i + 1);
 }
 
-/* What many points are divided by. */
-static void print_divisors(bd_printer *p, const bd_kir_phase *phase)
+/* What many points are divided by; `known`, by value, are those that stand already. */
+static void print_divisors(bd_printer *p, const bd_kir_phase *phase, bool *known)
 {
-    bool known[BD_KIR_INSTRS_MAX + 1] = {false};
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         const bd_kir_instr *instr = &p->program->instrs[i];
         if (!bd_print_divides_by_known(p, phase, instr) || known[instr->operands[1]])
@@ -252,14 +251,26 @@ static void print_slots(bd_printer *p, const team_entry *entry)
 
 static void print_each(bd_printer *p, const bd_kir_phase *phase, const team_entry *entry)
 {
-    if (!entry->wide) {
+    if (bd_print_scans(p->program, phase)) { /* all threads take part, also beyond the end */
+        bd_text_add(&p->text, "for (i64 tile = 0; tile < serial; tile += team) {\n"
+                              "const bool here = tile + member < serial;\n"
+                              "const i64 at = here ? tile + member : serial - 1;\n"
+                              "i64 rest = at;\n");
+        bd_print_positions(p, BD_KIR_SERIAL, "rest");
+        p->masked = true;
+        bd_print_phase(p, phase);
+        p->masked = false;
+        bd_text_add(&p->text, "}\n");
+    } else if (!entry->wide) {
         bd_text_add(&p->text, "for (i64 at = (i64)piece * team + member; at < serial;"
                               " at += (i64)team * splits) {\ni64 rest = at;\n");
         bd_print_positions(p, BD_KIR_SERIAL, "rest");
         bd_print_phase(p, phase);
         bd_text_add(&p->text, "}\n");
     } else if (entry->held) {
+        p->masked = true;
         print_points(p, phase, entry->chunks);
+        p->masked = false;
     } else {
         bd_text_add(&p->text,
                     "for (i64 first = ((i64)piece * team + member) * %d; first < total;"
@@ -295,7 +306,8 @@ static bool leaves_memory(const bd_kir *program, const bd_kir_phase *phase,
 {
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         int code = program->instrs[i].code;
-        if (code == BD_KIR_STORE || code == BD_KIR_STORE_AT || (code == BD_KIR_SAVE && !entry->held))
+        if (code == BD_KIR_STORE || code == BD_KIR_STORE_AT || code == BD_KIR_SORT ||
+            (code == BD_KIR_SAVE && !entry->held))
             return true;
     }
     return false;
@@ -303,6 +315,7 @@ static bool leaves_memory(const bd_kir *program, const bd_kir_phase *phase,
 
 static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
 {
+    bool known[BD_KIR_INSTRS_MAX + 1] = {false};
     bd_again again;
     bd_again_of(p->program, &again);
     p->by_team = true;
@@ -332,7 +345,7 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
             continue;
         if (phase->kind == BD_KIR_EACH) {
             bd_print_nothing(p, phase);
-            print_divisors(p, phase);
+            print_divisors(p, phase, known);
             print_each(p, phase, entry);
             print_joins(p, phase, &TEAM, splits);
             bd_print_results(p, phase);

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""compile.py SOURCE OUT: a kernel's text to a shared object for the host, with emulated_launch_NAME(void **parameters)
+for each entry. What the compiler says goes to standard error; exit status 1 then. Kernels that use other assembly than
+the prelude's (products on tensor cores) are refused."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ASSEMBLY = {
+    "cvt.f32.f16 ": "value = emulated_from_f16(bits);",
+    "cvt.rn.f16x2.f32 ": "both = (u32)emulated_to_f16(high) << 16 | emulated_to_f16(low);",
+    "cvt.rn.bf16x2.f32 ": "both = emulated_bf16(high) << 16 | emulated_bf16(low);",
+    "max.NaN.f32 ": "most = emulated_max(a, b);",
+    "min.NaN.f32 ": "least = emulated_min(a, b);",
+    "st.global.v4.b32 ": "*(uint4 *)to = words;",
+    "st.global.v2.b32 ": "*(uint2 *)to = words;",
+}
+source, out = map(pathlib.Path, sys.argv[1:])
+text = source.read_text()
+for instruction, instead in ASSEMBLY.items():
+    text = re.sub(r'asm( volatile)?\("' + re.escape(instruction) + r'[^"]*;"[^;]*;', instead, text)
+lines = [f'#include "{pathlib.Path(__file__).parent / "kernel.h"}"\n', text]
+for name, parameters in re.findall(r'extern "C" __global__ void __launch_bounds__\([^)]*\) (\w+)\(([^)]*)\)', text):
+    types = [re.sub(r"\w+$", "", p.replace("__grid_constant__", "").strip()).strip() for p in parameters.split(",")]
+    arguments = ", ".join(f"*({t} *)parameters[{i}]" for i, t in enumerate(types))
+    lines.append(f'extern "C" void emulated_launch_{name}(void **parameters) {{ {name}({arguments}); }}\n')
+source.with_suffix(".cpp").write_text("".join(lines))
+sys.exit(subprocess.run(["clang++-19", "-w", "-O1", "-std=c++17", "-ffp-contract=off", "-fno-strict-aliasing", "-shared", "-fPIC",
+                         "-o", out, source.with_suffix(".cpp"), "-lm"]).returncode)

@@ -132,21 +132,17 @@ static bool may_be_held(const bd_kir *program)
     return phases > 1 && count <= HELD_INSTRS;
 }
 
-/* The reductions of the one EACH phase of a program that does nothing else there. */
+/* The reductions of the one EACH phase of a program that writes nothing there, nor before. */
 static int split_reductions(const bd_kir *program)
 {
     int count = 0, phases = 0;
     for (int p = 0; p < program->phase_count; p++) {
         const bd_kir_phase *phase = &program->phases[p];
-        if (phase->kind == BD_KIR_UNIFORM)
-            continue;
-        if (phase->kind != BD_KIR_EACH) {
-            if (phases == 0)
-                return 0;
-            continue;
-        }
-        if (phases++ > 0)
+        phases += phase->kind == BD_KIR_EACH;
+        if (phase->kind == BD_KIR_EACH && phases > 1)
             return 0;
+        if (phase->kind == BD_KIR_ROW && phases > 0)
+            continue;
         for (int i = phase->first; i < phase->first + phase->count; i++) {
             int code = program->instrs[i].code;
             if (stores(code) || code == BD_KIR_SAVE)

@@ -397,6 +397,16 @@ void bd_print_teams(bd_printer *p, const bd_cfamily_loop *loop)
 
 /* ---- sums down columns ---- */
 
+/* The ROW phases before or behind an EACH phase. */
+static void print_row_phases(bd_printer *p, const bd_kir_phase *each, bool behind)
+{
+    for (int i = 0; i < p->program->phase_count; i++) {
+        const bd_kir_phase *phase = &p->program->phases[i];
+        if (phase->kind == BD_KIR_ROW && (phase > each) == behind)
+            bd_print_phase(p, phase);
+    }
+}
+
 void bd_print_down(bd_printer *p)
 {
     const bd_kir_phase *each = bd_print_find(p->program, BD_KIR_EACH);
@@ -408,6 +418,7 @@ void bd_print_down(bd_printer *p)
                           "const i64 row = group * 32 + threadIdx.x %% 32;\n"
                           "const bool here = row < count;\ni64 left = here ? row : 0;\n");
     bd_print_positions(p, BD_KIR_PARALLEL, "left");
+    print_row_phases(p, each, false);
     bd_print_nothing(p, each);
     bd_text_add(&p->text, "#pragma unroll 4\n"
                           "for (i64 at = piece * 8 + member; at < serial; at += splits * 8) {\n"
@@ -418,8 +429,6 @@ void bd_print_down(bd_printer *p)
     print_joins(p, each, &COLUMN, true);
     bd_text_add(&p->text, "if (member > 0 || !here) return;\n");
     bd_print_results(p, each);
-    for (int i = 0; i < p->program->phase_count; i++)
-        if (p->program->phases[i].kind == BD_KIR_ROW)
-            bd_print_phase(p, &p->program->phases[i]);
+    print_row_phases(p, each, true);
     bd_print_exit(p);
 }

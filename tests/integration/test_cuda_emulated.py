@@ -57,6 +57,17 @@ ROWS = """
         X = x.numpy().astype(np.float64)
         near((x * x).sum(), (X * X).sum(), 1e-6)
         assert x.argmin().item() == X.argmin()
+    X, B = rng.standard_normal((3000, 67)).astype(np.float32), rng.standard_normal(67).astype(np.float32)
+    b = burn.nn.Parameter(burn.tensor(B))
+    optimizer, m, v, B = burn.optim.Adam([b], 0.1), 0, 0, B.astype(np.float64)
+    for step in (1, 2, 3):
+        optimizer.zero_grad()
+        ((burn.tensor(X) + b) ** 2).mean(0).sum().backward()
+        optimizer.step()
+        g = 2 * (X + B).mean(0)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        B = B - 0.1 * m / (1 - 0.9 ** step) / (np.sqrt(v / (1 - 0.999 ** step)) + 1e-8)
+    near(b.detach(), B, 1e-5)
     print("ok")
 """
 

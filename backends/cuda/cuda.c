@@ -228,23 +228,22 @@ static void cuda_kernel_free(bd_device *device, bd_kernel *kernel)
     bd_free(kernel);
 }
 
-/* Functions with more shared memory than is given unasked. */
-static bd_error *give_room(const bd_device *device, const bd_kernel *kernel)
+/* Functions with more shared memory than is given unasked. What a GPU has too little for is left
+ * out: each has another that does its work. */
+static void give_room(const bd_device *device, bd_kernel *kernel)
 {
     const struct {
-        void *function;
+        void **function;
         size_t bytes;
-    } roomy[] = {{kernel->huge, bd_cuda_product_room(kernel->tiles, true)},
-                 {kernel->large, bd_cuda_product_room(kernel->tiles, false)},
-                 {kernel->attend_64, bd_cuda_attention_room(kernel->program)},
-                 {kernel->attend_128, bd_cuda_attention_room(kernel->program)}};
+    } roomy[] = {{&kernel->huge, bd_cuda_product_room(kernel->tiles, true)},
+                 {&kernel->large, bd_cuda_product_room(kernel->tiles, false)},
+                 {&kernel->attend_64, bd_cuda_attention_room(kernel->program, 64)},
+                 {&kernel->attend_128, bd_cuda_attention_room(kernel->program, 128)}};
     for (size_t i = 0; i < sizeof roomy / sizeof *roomy; i++)
-        if (roomy[i].function)
-            BD_TRY(bd_cuda_check(
-                device->cuda->cuFuncSetAttribute(roomy[i].function, SHARED_BYTES,
-                                                 (int)roomy[i].bytes),
-                "give a kernel shared memory"));
-    return NULL;
+        if (*roomy[i].function &&
+            device->cuda->cuFuncSetAttribute(*roomy[i].function, SHARED_BYTES,
+                                             (int)roomy[i].bytes) != 0)
+            *roomy[i].function = NULL;
 }
 
 static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
@@ -288,7 +287,8 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
             BD_TRY(bd_cuda_check(
                 cuda->cuModuleGetFunction(entries[i].place, kernel->module, entries[i].name),
                 "find a kernel's function"));
-    return give_room(device, kernel);
+    give_room(device, kernel);
+    return NULL;
 }
 
 /* What is asked of the program once, not at each launch. */

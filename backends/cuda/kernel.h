@@ -44,4 +44,4 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
 bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cuda_grid *out);
 /* The most shared memory that tiles take. */
 size_t bd_cuda_product_room(bd_cfamily_tiles tiles, bool huge);
-size_t bd_cuda_attention_room(const bd_kir *program);
+size_t bd_cuda_attention_room(const bd_kir *program, int64_t width);

@@ -238,7 +238,7 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
         [SMALL] = kernel->small, [LARGE] = kernel->large, [HUGE] = kernel->huge};
     cut best = {0};
     for (tile_kind kind = SMALL; kind < KINDS; kind++)
-        if (kind != HUGE || (kernel->huge && (plan & wide) == wide))
+        if (functions[kind] && (kind != HUGE || (plan & wide) == wide))
             consider(&z, kind, processors, &best);
     if (best.tiles * best.pieces > BLOCKS_MOST)
         return false;
@@ -257,35 +257,31 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
 }
 
 /* Queries, and two blocks each of keys and values; then the tile of sums. */
-static size_t attention_room(int64_t width, bool product)
+size_t bd_cuda_attention_room(const bd_kir *program, int64_t width)
 {
     size_t row = (size_t)width * 2, block = BD_CFAMILY_KEYS * row;
     size_t sums = (size_t)BD_CFAMILY_QUERIES * ((size_t)width + 8) * 4;
+    bool product = bd_cfamily_has_product(program);
     size_t blocks = product ? BD_CFAMILY_QUERIES * row + 4 * block : 2 * block;
     return blocks > sums ? blocks : sums;
-}
-
-size_t bd_cuda_attention_room(const bd_kir *program)
-{
-    return attention_room(BD_CFAMILY_WIDTH_MOST, bd_cfamily_has_product(program));
 }
 
 bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cuda_grid *out)
 {
     const bd_kir *program = kernel->program;
     sizes z = sizes_of(program, ints);
-    int64_t width = z.k > z.e ? z.k : z.e, blocks = 0;
-    if (!kernel->attend_128 || width > BD_CFAMILY_WIDTH_MOST || !all_fits(program, ints, &z))
+    const int64_t most = BD_CFAMILY_WIDTH_MOST;
+    int64_t width = (z.k > z.e ? z.k : z.e) > most / 2 ? most : most / 2;
+    void *function = width == most ? kernel->attend_128 : kernel->attend_64;
+    int64_t blocks = z.batch * bd_ceiling(z.m, BD_CFAMILY_QUERIES);
+    if (!function || z.k > most || z.e > most || !all_fits(program, ints, &z))
         return false;
-    blocks = z.batch * bd_ceiling(z.m, BD_CFAMILY_QUERIES);
     if (blocks > BLOCKS_MOST || z.m + z.n > BLOCKS_MOST / 2)
         return false;
-    width = width > BD_CFAMILY_WIDTH_MOST / 2 ? BD_CFAMILY_WIDTH_MOST : BD_CFAMILY_WIDTH_MOST / 2;
-    *out = (bd_cuda_grid){
-        .function = width == BD_CFAMILY_WIDTH_MOST ? kernel->attend_128 : kernel->attend_64,
-        .blocks = (unsigned)blocks,
-        .threads = BD_CFAMILY_ATTEND_THREADS,
-        .lanes = ways_to_read(kernel, ints),
-        .shared_bytes = attention_room(width, bd_cfamily_has_product(program))};
+    *out = (bd_cuda_grid){.function = function,
+                          .blocks = (unsigned)blocks,
+                          .threads = BD_CFAMILY_ATTEND_THREADS,
+                          .lanes = ways_to_read(kernel, ints),
+                          .shared_bytes = bd_cuda_attention_room(program, width)};
     return true;
 }

@@ -132,23 +132,38 @@ static bool may_be_held(const bd_kir *program)
     return phases > 1 && count <= HELD_INSTRS;
 }
 
-/* The reductions of the one EACH phase of a program that writes nothing there, nor before. */
+/* Whether the phase loads what the EACH phase stored: of other blocks, perhaps. */
+static bool loads_stores_of(const bd_kir *program, const bd_kir_phase *phase,
+                            const bd_kir_phase *each)
+{
+    for (int i = each->first; i < each->first + each->count; i++)
+        for (int k = phase->first; stores(program->instrs[i].code) &&
+                                   k < phase->first + phase->count; k++)
+            if (touches(program->instrs[k].code) && !stores(program->instrs[k].code) &&
+                buffer_of(program, &program->instrs[k]) == buffer_of(program, &program->instrs[i]))
+                return true;
+    return false;
+}
+
+/* The reductions of the one EACH phase of a program whose row may be divided among blocks. */
 static int split_reductions(const bd_kir *program)
 {
-    int count = 0, phases = 0;
+    const bd_kir_phase *each = NULL;
+    int count = 0;
     for (int p = 0; p < program->phase_count; p++) {
         const bd_kir_phase *phase = &program->phases[p];
-        phases += phase->kind == BD_KIR_EACH;
-        if (phase->kind == BD_KIR_EACH && phases > 1)
+        bool row = phase->kind == BD_KIR_ROW;
+        if ((phase->kind == BD_KIR_EACH && each) || (row && each &&
+                                                      loads_stores_of(program, phase, each)))
             return 0;
-        if (phase->kind == BD_KIR_ROW && phases > 0)
-            continue;
-        for (int i = phase->first; i < phase->first + phase->count; i++) {
+        for (int i = phase->first; !each && i < phase->first + phase->count; i++) {
             int code = program->instrs[i].code;
-            if (stores(code) || code == BD_KIR_SAVE)
+            if ((row && stores(code)) || code == BD_KIR_SAVE)
                 return 0;
             count += bd_kir_is_reduce((bd_kir_code)code);
         }
+        if (phase->kind == BD_KIR_EACH)
+            each = phase;
     }
     return count;
 }

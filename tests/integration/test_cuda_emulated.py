@@ -57,6 +57,15 @@ ROWS = """
         X = x.numpy().astype(np.float64)
         near((x * x).sum(), (X * X).sum(), 1e-6)
         assert x.argmin().item() == X.argmin()
+        y = F.relu(x) * 2
+        s = y.sum()
+        near(s, np.maximum(X, 0).sum() * 2, 1e-6)
+        near(y, np.maximum(X, 0) * 2, 1e-6)
+    x = burn.tensor(rng.standard_normal((3000, 67)).astype(np.float32))
+    y = x * 3
+    s = y.amax(0)
+    near(s, x.numpy().max(0) * np.float32(3), 0)
+    near(y, x.numpy() * np.float32(3), 0)
     X, B = rng.standard_normal((3000, 67)).astype(np.float32), rng.standard_normal(67).astype(np.float32)
     b = burn.nn.Parameter(burn.tensor(B))
     optimizer, m, v, B = burn.optim.Adam([b], 0.1), 0, 0, B.astype(np.float64)

@@ -120,19 +120,59 @@ static int score(const bd_kir *program, int axis, bool each_only)
     return total;
 }
 
+static bool guard_varies(const bd_kir *program, int guard, int axis)
+{
+    for (; guard >= 0; guard = program->guards[guard].also - 1)
+        if (!bd_kir_int_is(program->guards[guard].strides[axis], 0))
+            return true;
+    return false;
+}
+
+/* Whether a value may differ from lane to lane along an axis, if those before it do as `varying`
+ * says. */
+static bool varies(const bd_kir *program, const bd_kir_instr *instr, int axis, const bool *varying)
+{
+    for (int k = 0; k < 3; k++)
+        if (instr->operands[k] > 0 && varying[instr->operands[k] - 1])
+            return true;
+    switch ((int)instr->code) {
+    case BD_KIR_CONST:
+    case BD_KIR_SCALAR:
+    case BD_KIR_INTEGER:
+        return false;
+    case BD_KIR_INDEX:
+        return instr->index == axis;
+    case BD_KIR_GUARD:
+        return guard_varies(program, instr->index, axis);
+    case BD_KIR_LOAD:
+    case BD_KIR_LOAD_AT:
+        return !bd_kir_int_is(program->accesses[instr->index].strides[axis], 0) ||
+               guard_varies(program, instr->guard, axis);
+    default:
+        return bd_kir_operand_count((bd_kir_code)instr->code) == 0;
+    }
+}
+
+/* Whether lanes along the axis touch elements that do not lie side by side. */
 static bool has_gather(const bd_kir *program, int axis)
 {
-    for (int i = 0; i < program->instr_count; i++) {
+    bd_arena arena;
+    bd_arena_init(&arena);
+    bool *varying = BD_ARENA_ARRAY(&arena, bool, program->instr_count + 1), found = false;
+    for (int i = 0; i < program->instr_count && !found; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
+        varying[i] = axis < 0 || varies(program, instr, axis, varying);
+        if (!bd_part_has_access(instr->code))
+            continue;
         if (instr->code == BD_KIR_LOAD_AT || instr->code == BD_KIR_STORE_AT)
-            return true;
-        if (!bd_part_has_access(instr->code) || axis < 0)
+            found |= varying[instr->operands[instr->code == BD_KIR_STORE_AT] - 1];
+        if (axis < 0)
             continue;
         bd_kir_int stride = program->accesses[instr->index].strides[axis];
-        if (!bd_kir_int_is(stride, 0) && !bd_kir_int_is(stride, 1))
-            return true;
+        found |= !bd_kir_int_is(stride, 0) && !bd_kir_int_is(stride, 1);
     }
-    return false;
+    bd_arena_deinit(&arena);
+    return found;
 }
 
 /* The PARALLEL axis along which lanes run best; -1 if there is none. */

@@ -285,7 +285,7 @@ static void print_each(bd_printer *p, const bd_kir_phase *phase, const team_entr
 /* Blocks that a processor should hold, as the registers for what a row has in them allow. */
 static int held_at_once(const bd_kir *program, const team_entry *entry)
 {
-    enum { REGISTERS = 65536, OTHERS = 16 };
+    enum { REGISTERS = 65536, OTHERS = 16, ENOUGH = 4 };
     int bytes = 0;
     for (int i = 0; i < program->instr_count; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
@@ -297,7 +297,7 @@ static int held_at_once(const bd_kir *program, const team_entry *entry)
     }
     int points = entry->chunks * entry->wide;
     int most = REGISTERS / BD_CFAMILY_THREADS / (points + points * bytes / 4 + OTHERS);
-    return most < 1 ? 1 : most;
+    return most < 1 ? 1 : most < ENOUGH ? most : ENOUGH;
 }
 
 /* Whether threads of the team may read what others wrote in the phase. */

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/core.h"
 #include "engine/engine_parts.h"
@@ -413,7 +414,10 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     core->letters = bd_mailbox_create();
     core->replies = bd_mailbox_create();
     core->memory = bd_memory_create(core->ops, device, bytes_max, options->session_bytes_max);
-    core->cache = bd_cache_create(core->ops, device, options->compile_threads, core->letters);
+    int threads = options->compile_threads;
+    if (threads == 0 && core->ops->copy_in) /* the host has nothing else to do */
+        threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    core->cache = bd_cache_create(core->ops, device, threads, core->letters);
     core->trie = bd_trie_create(BD_KNOWN_PLANS_MAX, BD_KNOWN_BYTES_MAX, release_known);
     bd_arena_init(&core->scratch);
     if (pthread_create(&core->thread, NULL, device_thread, core) != 0) {

@@ -21,7 +21,7 @@ typedef struct bd_engine_options {
     bool fusion;
     uint64_t memory_bytes_max;  /* of all sessions; 0 = the device's */
     uint64_t session_bytes_max; /* of one session; 0 = no own limit */
-    int compile_threads;        /* 0 = 2 */
+    int compile_threads;        /* 0 = 2, or for a device of its own the host's cores */
     void (*wake)(void *user);   /* replies wait; called from any thread, may coalesce */
     void *wake_user;
 } bd_engine_options;

@@ -154,7 +154,7 @@ static bool may_hoist(const bd_kir *program, const bd_kir_instr *instr)
            program->buffers[program->accesses[instr->index].buffer].use == BD_KIR_READ;
 }
 
-static void hoist_address(bd_emit *emit, int access, unsigned axes)
+void bd_emit_hoist_address(bd_emit *emit, int access, unsigned axes)
 {
     struct bd_emit_base *base = &emit->bases[access];
     unsigned used = axes_of_strides(emit->program, emit->program->accesses[access].strides);
@@ -178,7 +178,7 @@ void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes)
             bd_emit_instr(emit, i);
             emit->hoisted[i + 1] = true;
         } else if (bd_part_has_access(instr->code)) {
-            hoist_address(emit, instr->index, axes);
+            bd_emit_hoist_address(emit, instr->index, axes);
         }
     }
 }

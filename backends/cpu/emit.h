@@ -57,6 +57,7 @@ void bd_emit_instr(bd_emit *emit, int instr);
 /* In front of a loop over `axes` that runs at least once: emits what does not depend on them, and
  * the parts of addresses. bd_emit_phase then leaves those out, until bd_emit_unhoist. */
 void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes);
+void bd_emit_hoist_address(bd_emit *emit, int access, unsigned axes);
 void bd_emit_unhoist(bd_emit *emit);
 
 /* ---- pieces ---- */

@@ -189,20 +189,11 @@ static LLVMValueRef any_lane(bd_emit *emit, LLVMValueRef mask)
     return LLVMBuildICmp(emit->builder, LLVMIntNE, word, LLVMConstInt(bits, 0, 0), "");
 }
 
-/* A column walks memory in large steps, which the hardware's prefetchers do not follow. */
-static void prefetch_column(bd_emit *emit, const bd_kir_access *access, LLVMValueRef place,
-                            burn_dtype dtype)
+void bd_part_prefetch(bd_emit *emit, LLVMValueRef place, burn_dtype dtype, LLVMValueRef distance)
 {
-    enum { ROWS_AHEAD = 16, LINE_BYTES = 64 };
-    const struct bd_emit_loop *loop = emit->loop;
-    int axis = loop ? bd_loop_column_axis(loop) : -1;
-    if (axis < 0 || access->strides[axis].argument < 0)
-        return;
-    LLVMBuilderRef b = emit->builder;
+    enum { LINE_BYTES = 64 };
     bd_module *module = emit->module;
-    LLVMValueRef step = bd_emit_int(emit, access->strides[axis]);
-    step = LLVMBuildMul(b, step, bd_emit_i64(emit, ROWS_AHEAD), "");
-    LLVMValueRef ahead = bd_part_offset(emit, place, bd_emit_storage(emit, dtype), step);
+    LLVMValueRef ahead = bd_part_offset(emit, place, bd_emit_storage(emit, dtype), distance);
     size_t bytes = emit->lanes * burn_dtype_size(dtype);
     for (size_t at = 0; at < bytes; at += LINE_BYTES) {
         LLVMValueRef line = bd_part_offset(emit, ahead, module->i8, bd_emit_i64(emit, (int64_t)at));
@@ -211,6 +202,20 @@ static void prefetch_column(bd_emit *emit, const bd_kir_access *access, LLVMValu
                                     LLVMConstInt(module->i32, 1, 0)};
         bd_part_intrinsic(emit, "llvm.prefetch", module->pointer, arguments, 4);
     }
+}
+
+/* A column walks memory in large steps, which the hardware's prefetchers do not follow. */
+static void prefetch_column(bd_emit *emit, const bd_kir_access *access, LLVMValueRef place,
+                            burn_dtype dtype)
+{
+    enum { ROWS_AHEAD = 16 };
+    const struct bd_emit_loop *loop = emit->loop;
+    int axis = loop ? bd_loop_column_axis(loop) : -1;
+    if (axis < 0 || access->strides[axis].argument < 0)
+        return;
+    LLVMValueRef step = bd_emit_int(emit, access->strides[axis]);
+    step = LLVMBuildMul(emit->builder, step, bd_emit_i64(emit, ROWS_AHEAD), "");
+    bd_part_prefetch(emit, place, dtype, step);
 }
 
 LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)

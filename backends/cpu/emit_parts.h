@@ -45,6 +45,8 @@ LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store_at(bd_emit *emit, const bd_kir_instr *instr);
 LLVMValueRef bd_part_check(bd_emit *emit, const bd_kir_instr *instr);
+/* Asks for the lines of the lanes that lie `distance` elements behind a place. */
+void bd_part_prefetch(bd_emit *emit, LLVMValueRef place, burn_dtype dtype, LLVMValueRef distance);
 /* Loads and stores of lanes that lie side by side. */
 LLVMValueRef bd_part_load_lanes(bd_emit *emit, LLVMValueRef place, burn_dtype dtype,
                                 LLVMValueRef mask);

@@ -30,14 +30,6 @@ static value clamped(bd_emit *e, value x, double low, double high)
     return at_most(e, pick(e, is(e, LLVMRealOLT, x, bound), bound, x), high);
 }
 
-/* Where x is below `low`, from where on a power is 0: scaling down to nothing takes processors
- * very long. x becomes 0 there. */
-static value vanishes(bd_emit *e, value *x, double low)
-{
-    value below = is(e, LLVMRealOLT, *x, number(e, *x, low));
-    *x = pick(e, below, LLVMConstNull(LLVMTypeOf(*x)), *x);
-    return below;
-}
 
 static value power_of_two(bd_emit *e, value k)
 {
@@ -55,19 +47,23 @@ static bool has_scalef(const bd_emit *e, value x)
     return e->module->target->masked && whole_registers;
 }
 
-/* x * 2^k, k whole f32: halves until a register is left. */
-static value scalef(bd_emit *e, value x, value k)
+/* x * 2^k, k whole f32, or 0 where `kept` is false: halves until a register is left. */
+static value scalef(bd_emit *e, value x, value k, value kept)
 {
     const bd_module *m = e->module;
     unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(x)), half = lanes / 2;
     if (lanes == SCALEF_LANES) {
-        value all = LLVMConstAllOnes(m->i16), current_rounding = LLVMConstInt(m->i32, 4, 0);
-        value arguments[] = {x, k, LLVMConstNull(LLVMTypeOf(x)), all, current_rounding};
+        value mask = LLVMBuildBitCast(e->builder, kept, m->i16, "");
+        value zeros = LLVMConstNull(LLVMTypeOf(x)), current_rounding = LLVMConstInt(m->i32, 4, 0);
+        value arguments[] = {x, k, zeros, mask, current_rounding};
         return bd_part_intrinsic(e, "llvm.x86.avx512.mask.scalef.ps.512", NULL, arguments, 5);
     }
-    value low = scalef(e, bd_part_lanes(e, x, 0, half), bd_part_lanes(e, k, 0, half));
-    value high = scalef(e, bd_part_lanes(e, x, half, half), bd_part_lanes(e, k, half, half));
-    return bd_part_joined(e, low, high);
+    value parts[2];
+    for (unsigned i = 0; i < 2; i++)
+        parts[i] = scalef(e, bd_part_lanes(e, x, i * half, half),
+                          bd_part_lanes(e, k, i * half, half),
+                          bd_part_lanes(e, kept, i * half, half));
+    return bd_part_joined(e, parts[0], parts[1]);
 }
 
 /* x * 2^k for k of at most 250 either way, by two factors, so that subnormals round once. */
@@ -78,16 +74,6 @@ static value scaled_by_factors(bd_emit *e, value x, value k)
     return mul(e, mul(e, x, power_of_two(e, half)), power_of_two(e, rest));
 }
 
-/* x * 2^(k + bias), of the two forms of k whichever is shorter here. */
-static value scaled(bd_emit *e, value x, value k, value whole_k, int bias)
-{
-    if (has_scalef(e, x))
-        return scalef(e, x, bias ? add(e, k, number(e, k, bias)) : k);
-    if (bias)
-        whole_k = LLVMBuildAdd(e->builder, whole_k, whole(e, whole_k, bias), "");
-    return scaled_by_factors(e, x, whole_k);
-}
-
 /* The remainder r of x over ln 2, |r| <= 0.3467, and k. */
 static value reduced(bd_emit *e, value x, value *out_k, value *out_whole)
 {
@@ -96,19 +82,52 @@ static value reduced(bd_emit *e, value x, value *out_k, value *out_whole)
     return fma3(e, k, number(e, x, 1.904654299957767878e-9), r);
 }
 
+/* A power of two times a polynomial: what differs between bases. */
+typedef struct power {
+    value k, whole_k, p; /* p * 2^k */
+} power;
+
+/* A power of x times 2^bias. Below `low`, where it is 0, nothing is scaled, which takes processors
+ * very long. */
+static value power_between(bd_emit *e, value x, double low, double high, int bias,
+                           power (*core)(bd_emit *e, value x))
+{
+    value zero = LLVMConstNull(LLVMTypeOf(x)), kept = is(e, LLVMRealUGE, x, number(e, x, low));
+    if (has_scalef(e, x)) {
+        power it = core(e, at_most(e, x, high));
+        return scalef(e, it.p, bias ? add(e, it.k, number(e, it.k, bias)) : it.k, kept);
+    }
+    power it = core(e, at_most(e, pick(e, kept, x, zero), high));
+    value whole_k = it.whole_k;
+    if (bias)
+        whole_k = LLVMBuildAdd(e->builder, whole_k, whole(e, whole_k, bias), "");
+    return pick(e, kept, scaled_by_factors(e, it.p, whole_k), zero);
+}
+
+static power exp_core(bd_emit *e, value x)
+{
+    static const double q[] = {1,         1, 0.5, 0.166666672, 0.041666355, 0.00833327416, 0.00139410642,
+                               0.00019913631};
+    power it;
+    value r = reduced(e, x, &it.k, &it.whole_k);
+    it.p = POLYNOMIAL(e, r, q);
+    return it;
+}
+
+static power exp2_core(bd_emit *e, value x)
+{
+    static const double q[] = {1,            0.693147182,  0.240226507,    0.0555041097,
+                               0.00961803645, 0.0013333431, 0.000154671099, 1.53149467e-05};
+    power it;
+    it.k = rounded(e, x, 1, &it.whole_k);
+    it.p = POLYNOMIAL(e, sub(e, x, it.k), q);
+    return it;
+}
+
 /* e^x * 2^bias */
 static value exp_biased(bd_emit *e, value x, int bias)
 {
-    static const double q[] = {0.5,           0.166666672,   0.041666355,
-                               0.00833327416, 0.00139410642, 0.00019913631};
-    value k, whole_k;
-    value none = vanishes(e, &x, -104);
-    x = at_most(e, x, 89.5);
-    value r = reduced(e, x, &k, &whole_k);
-    value p = POLYNOMIAL(e, r, q);
-    p = fma3(e, mul(e, r, r), p, r);
-    p = add(e, p, number(e, p, 1));
-    return pick(e, none, LLVMConstNull(LLVMTypeOf(x)), scaled(e, p, k, whole_k, bias));
+    return power_between(e, x, -104, 89.5, bias, exp_core);
 }
 
 value bd_math_exp(bd_emit *e, value x)
@@ -118,13 +137,7 @@ value bd_math_exp(bd_emit *e, value x)
 
 value bd_math_exp2(bd_emit *e, value x)
 {
-    static const double q[] = {0.693147182,  0.240226507,    0.0555041097,  0.00961803645,
-                               0.0013333431, 0.000154671099, 1.53149467e-05};
-    value none = vanishes(e, &x, -150);
-    x = at_most(e, x, 130);
-    value whole_k, k = rounded(e, x, 1, &whole_k), r = sub(e, x, k);
-    value p = fma3(e, POLYNOMIAL(e, r, q), r, number(e, r, 1));
-    return pick(e, none, LLVMConstNull(LLVMTypeOf(x)), scaled(e, p, k, whole_k, 0));
+    return power_between(e, x, -150, 130, 0, exp2_core);
 }
 
 /* (e^x - 1) for x in [-20, 88.8]; half of it is scaled, as 2^128 is none. */

@@ -91,6 +91,8 @@ bd_emit *bd_emit_create(bd_module *module, const bd_kir *program, const char *na
 
 void bd_emit_finish(bd_emit *emit)
 {
+    if (emit->streamed)
+        bd_part_intrinsic(emit, "llvm.x86.sse.sfence", NULL, NULL, 0);
     LLVMBuildRetVoid(emit->builder);
     LLVMPositionBuilderAtEnd(emit->builder, emit->entry);
     LLVMBuildBr(emit->builder, LLVMGetNextBasicBlock(emit->entry));
@@ -154,7 +156,7 @@ static bool may_hoist(const bd_kir *program, const bd_kir_instr *instr)
            program->buffers[program->accesses[instr->index].buffer].use == BD_KIR_READ;
 }
 
-void bd_emit_hoist_address(bd_emit *emit, int access, unsigned axes)
+static void hoist_address(bd_emit *emit, int access, unsigned axes)
 {
     struct bd_emit_base *base = &emit->bases[access];
     unsigned used = axes_of_strides(emit->program, emit->program->accesses[access].strides);
@@ -178,7 +180,7 @@ void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes)
             bd_emit_instr(emit, i);
             emit->hoisted[i + 1] = true;
         } else if (bd_part_has_access(instr->code)) {
-            bd_emit_hoist_address(emit, instr->index, axes);
+            hoist_address(emit, instr->index, axes);
         }
     }
 }

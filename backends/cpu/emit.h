@@ -31,6 +31,7 @@ typedef struct bd_emit {
     LLVMValueRef acc;     /* what ACC reads: vector of the accumulation type (f32 for f16/bf16) */
     LLVMValueRef yielded; /* what the last YIELD gave: scalar if uniform, else a vector */
     bool yielded_varies;
+    bool streamed; /* stores that bypass the cache were emitted: they end with a fence */
     /* By value number (instruction number + 1). */
     LLVMValueRef *values;
     bool *varies;
@@ -57,7 +58,6 @@ void bd_emit_instr(bd_emit *emit, int instr);
 /* In front of a loop over `axes` that runs at least once: emits what does not depend on them, and
  * the parts of addresses. bd_emit_phase then leaves those out, until bd_emit_unhoist. */
 void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes);
-void bd_emit_hoist_address(bd_emit *emit, int access, unsigned axes);
 void bd_emit_unhoist(bd_emit *emit);
 
 /* ---- pieces ---- */

@@ -102,6 +102,45 @@ void bd_part_store_lanes(bd_emit *emit, LLVMValueRef place, LLVMValueRef value, 
                         4);
 }
 
+/* As bd_part_store_lanes of a value in its memory form, past the cache where the pass says so and
+ * all lanes are there, on whole registers. */
+static void stream_lanes(bd_emit *emit, LLVMValueRef place, LLVMValueRef value, burn_dtype dtype,
+                         LLVMValueRef mask)
+{
+    LLVMBuilderRef b = emit->builder;
+    bd_module *module = emit->module;
+    unsigned bytes = emit->lanes * (unsigned)burn_dtype_size(dtype);
+    unsigned align = bytes < module->target->vector_bytes ? bytes : module->target->vector_bytes;
+    LLVMValueRef zero = bd_emit_i64(emit, 0);
+    LLVMValueRef asked =
+        bd_emit_call_field(emit, offsetof(bd_call, nontemporal), module->i64);
+    LLVMValueRef odd = LLVMBuildPtrToInt(b, place, module->i64, "");
+    odd = LLVMBuildAnd(b, odd, bd_emit_i64(emit, (int64_t)align - 1), "");
+    LLVMValueRef past = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntNE, asked, zero, ""),
+                                     LLVMBuildICmp(b, LLVMIntEQ, odd, zero, ""), "");
+    if (mask) {
+        LLVMValueRef lanes = bd_emit_i64(emit, emit->lanes);
+        past = LLVMBuildAnd(b, past, LLVMBuildICmp(b, LLVMIntEQ, emit->active, lanes, ""), "");
+    }
+    LLVMBasicBlockRef streamed = bd_part_block(emit), plain = bd_part_block(emit);
+    LLVMBasicBlockRef after = bd_part_block(emit);
+    LLVMBuildCondBr(b, past, streamed, plain);
+    LLVMPositionBuilderAtEnd(b, streamed);
+    LLVMValueRef store = LLVMBuildStore(b, bd_emit_to_storage(emit, value, dtype), place);
+    LLVMSetAlignment(store, align);
+    LLVMValueRef one = LLVMConstInt(module->i32, 1, 0);
+    LLVMMetadataRef node = LLVMValueAsMetadata(one);
+    node = LLVMMDNodeInContext2(module->context, &node, 1);
+    unsigned kind = LLVMGetMDKindIDInContext(module->context, "nontemporal", 11);
+    LLVMSetMetadata(store, kind, LLVMMetadataAsValue(module->context, node));
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, plain);
+    bd_part_store_lanes(emit, place, value, dtype, mask);
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+    emit->streamed = true;
+}
+
 /* The dynamic part of LOAD_AT and STORE_AT in elements: scalar or vector; NULL if there is none. */
 static LLVMValueRef moved_by(bd_emit *emit, const bd_kir_instr *instr)
 {
@@ -189,12 +228,12 @@ static LLVMValueRef any_lane(bd_emit *emit, LLVMValueRef mask)
     return LLVMBuildICmp(emit->builder, LLVMIntNE, word, LLVMConstInt(bits, 0, 0), "");
 }
 
-void bd_part_prefetch(bd_emit *emit, LLVMValueRef place, burn_dtype dtype, LLVMValueRef distance)
+void bd_part_prefetch(bd_emit *emit, LLVMValueRef place, burn_dtype dtype, LLVMValueRef distance,
+                      size_t bytes)
 {
     enum { LINE_BYTES = 64 };
     bd_module *module = emit->module;
     LLVMValueRef ahead = bd_part_offset(emit, place, bd_emit_storage(emit, dtype), distance);
-    size_t bytes = emit->lanes * burn_dtype_size(dtype);
     for (size_t at = 0; at < bytes; at += LINE_BYTES) {
         LLVMValueRef line = bd_part_offset(emit, ahead, module->i8, bd_emit_i64(emit, (int64_t)at));
         LLVMValueRef arguments[] = {line, LLVMConstInt(module->i32, 0, 0),
@@ -215,7 +254,7 @@ static void prefetch_column(bd_emit *emit, const bd_kir_access *access, LLVMValu
         return;
     LLVMValueRef step = bd_emit_int(emit, access->strides[axis]);
     step = LLVMBuildMul(emit->builder, step, bd_emit_i64(emit, ROWS_AHEAD), "");
-    bd_part_prefetch(emit, place, dtype, step);
+    bd_part_prefetch(emit, place, dtype, step, emit->lanes * burn_dtype_size(dtype));
 }
 
 LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
@@ -388,7 +427,10 @@ static void store(bd_emit *emit, const bd_kir_instr *instr, int mode)
         if (mode != BD_KIR_SET)
             value =
                 combine(emit, mode, dtype, bd_part_load_lanes(emit, place, dtype, wanted), value);
-        bd_part_store_lanes(emit, place, value, dtype, wanted);
+        if (bd_loop_may_stream(emit, instr))
+            stream_lanes(emit, place, value, dtype, wanted);
+        else
+            bd_part_store_lanes(emit, place, value, dtype, wanted);
         return;
     }
     LLVMValueRef none = still ? bd_emit_i64(emit, 0) : moved;

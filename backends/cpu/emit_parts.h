@@ -45,8 +45,9 @@ LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store_at(bd_emit *emit, const bd_kir_instr *instr);
 LLVMValueRef bd_part_check(bd_emit *emit, const bd_kir_instr *instr);
-/* Asks for the lines of the lanes that lie `distance` elements behind a place. */
-void bd_part_prefetch(bd_emit *emit, LLVMValueRef place, burn_dtype dtype, LLVMValueRef distance);
+/* Asks for the lines of `bytes` that begin `distance` elements behind a place. */
+void bd_part_prefetch(bd_emit *emit, LLVMValueRef place, burn_dtype dtype, LLVMValueRef distance,
+                      size_t bytes);
 /* Loads and stores of lanes that lie side by side. */
 LLVMValueRef bd_part_load_lanes(bd_emit *emit, LLVMValueRef place, burn_dtype dtype,
                                 LLVMValueRef mask);
@@ -81,6 +82,8 @@ void bd_part_scan(bd_emit *emit, int instr);
 /* loop_reduce.c */
 /* The innermost SERIAL axis of an EACH phase of columns; else -1. */
 int bd_loop_column_axis(const struct bd_emit_loop *loop);
+/* Whether a store may bypass the cache. */
+bool bd_loop_may_stream(const bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_reduce(bd_emit *emit, int instr);
 void bd_part_sort(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_save(bd_emit *emit, const bd_kir_instr *instr);

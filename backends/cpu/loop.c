@@ -24,6 +24,7 @@ typedef struct sizes {
     int64_t chunk, chunks; /* chunks 0: not split */
     int64_t tile;
     double elements; /* of an item */
+    bool streams;    /* outputs bypass the cache */
 } sizes;
 
 static void split(sizes *s)
@@ -73,6 +74,7 @@ static sizes sizes_of(const loop_kernel *kernel, const int64_t *ints)
     int64_t width = shape->form == BD_LOOP_COLUMN ? (int64_t)shape->lanes : 1;
     for (int i = 0; i < kernel->slot_count; i++)
         s.slot_row_bytes += (s.serial * width * (int64_t)kernel->slot_sizes[i] + 63) & -64;
+    s.streams = (double)s.items * s.elements * (double)shape->stream_bytes >= BD_LOOP_STREAM_BYTES;
     split(&s);
     return s;
 }
@@ -92,7 +94,7 @@ static void set_params(const sizes *s, bd_pass *pass)
     pass->params[BD_LOOP_CHUNKS] = s->chunks;
     pass->params[BD_LOOP_ITEMS] = s->items;
     pass->params[BD_LOOP_PARTIALS] = s->chunks ? s->items * s->slot_row_bytes : 0;
-    pass->nontemporal = 0;
+    pass->nontemporal = s->streams;
 }
 
 static int plan(const bd_kernel *base, const int64_t *ints, bd_pass *out_passes)

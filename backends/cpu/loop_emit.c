@@ -23,14 +23,19 @@ typedef struct walk {
     int digit_count;
     LLVMValueRef extents[BD_KIR_AXES_MAX + 2], digits[BD_KIR_AXES_MAX + 2];
     LLVMValueRef item, tile, chunk;
-    const bd_kir_phase *ahead; /* what its loads read of the next row is asked for; or NULL */
-    LLVMValueRef ahead_room;   /* i1: a row is short enough to stay in the cache meanwhile */
+    LLVMValueRef ahead[BD_LOOP_AHEAD_MAX]; /* the next row, by access of shape->ahead */
+    int ahead_done, ahead_share;           /* 16ths of it asked for before, and in this phase */
 } walk;
 
 static LLVMValueRef smaller(bd_emit *emit, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef less = LLVMBuildICmp(emit->builder, LLVMIntSLT, a, b, "");
     return LLVMBuildSelect(emit->builder, less, a, b, "");
+}
+
+static LLVMValueRef outer_serial(walk *w)
+{
+    return w->shape->serial_count ? w->loop.extents[w->shape->serial[0]] : bd_emit_i64(w->emit, 1);
 }
 
 static walk *walk_create(bd_module *module, const bd_kir *program, const bd_loop_shape *shape,
@@ -101,33 +106,42 @@ static void items_end(walk *w)
     bd_emit_for_end(emit, &w->frame);
 }
 
-/* The number of an access by which an instruction reads elements of the next row that lie side by
- * side; -1: none. */
-static int read_ahead(const walk *w, int instr)
+/* While later phases work on a row that the first one brought into the cache, the next row is on
+ * its way: hardware prefetches up to the end of a page only. Each phase asks for a share of it. */
+static void look_ahead(walk *w, int phase)
 {
-    const bd_kir_instr *it = &w->emit->program->instrs[instr];
-    if (it->code != BD_KIR_LOAD || it->guard >= 0)
-        return -1;
-    const bd_kir_access *access = &w->emit->program->accesses[it->index];
-    int row = w->shape->outer[w->shape->outer_count - 1];
-    bool side_by_side = bd_kir_int_is(access->strides[w->shape->vector_axis], 1);
-    return side_by_side && !bd_kir_int_is(access->strides[row], 0) ? it->index : -1;
+    enum { ELEMENTS_MAX = 1 << 16 }; /* of a row that stays in the cache */
+    bd_emit *emit = w->emit;
+    const bd_loop_shape *shape = w->shape;
+    w->ahead_done += w->ahead_share;
+    w->ahead_share = shape->ahead_share[phase];
+    if (w->ahead_share == 0)
+        return;
+    int row = shape->outer[shape->outer_count - 1];
+    LLVMValueRef short_row = LLVMBuildICmp(emit->builder, LLVMIntSLE, outer_serial(w),
+                                           bd_emit_i64(emit, ELEMENTS_MAX), "");
+    for (int i = 0; i < shape->ahead_count; i++) {
+        const bd_kir_access *access = &emit->program->accesses[shape->ahead[i]];
+        LLVMValueRef next = bd_emit_int(emit, access->strides[row]);
+        next = LLVMBuildSelect(emit->builder, short_row, next, bd_emit_i64(emit, 0), "");
+        LLVMTypeRef type = bd_emit_storage(emit, emit->program->buffers[access->buffer].dtype);
+        w->ahead[i] = bd_part_offset(emit, bd_emit_address(emit, shape->ahead[i]), type, next);
+    }
 }
 
-static void prefetch_next_row(walk *w)
+static void prefetch_ahead(walk *w)
 {
     bd_emit *emit = w->emit;
-    const bd_kir_phase *phase = w->ahead;
-    for (int i = phase->first; i < phase->first + phase->count; i++) {
-        int number = read_ahead(w, i);
-        if (number < 0)
-            continue;
-        const bd_kir_access *access = &emit->program->accesses[number];
-        bd_kir_int stride = access->strides[w->shape->outer[w->shape->outer_count - 1]];
-        LLVMValueRef distance = LLVMBuildSelect(emit->builder, w->ahead_room,
-                                                bd_emit_int(emit, stride), bd_emit_i64(emit, 0), "");
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef done = bd_emit_i64(emit, w->ahead_done), share = bd_emit_i64(emit, w->ahead_share);
+    LLVMValueRef at = LLVMBuildMul(b, emit->positions[w->shape->vector_axis], share, "");
+    at = LLVMBuildAdd(b, LLVMBuildMul(b, outer_serial(w), done, ""), at, "");
+    at = LLVMBuildLShr(b, at, bd_emit_i64(emit, 4), "");
+    for (int i = 0; i < w->shape->ahead_count; i++) {
+        const bd_kir_access *access = &emit->program->accesses[w->shape->ahead[i]];
         burn_dtype dtype = (burn_dtype)emit->program->buffers[access->buffer].dtype;
-        bd_part_prefetch(emit, bd_emit_address(emit, number), dtype, distance);
+        size_t bytes = emit->lanes * burn_dtype_size(dtype) * (size_t)w->ahead_share / 16;
+        bd_part_prefetch(emit, w->ahead[i], dtype, at, bytes);
     }
 }
 
@@ -151,8 +165,8 @@ static LLVMValueRef one_vector_loop(walk *w, const bd_kir_phase *phase, LLVMValu
         bd_emit_set_tail(emit, LLVMBuildSub(emit->builder, last, index, ""));
     bd_emit_phase(emit, phase);
     bd_emit_clear_tail(emit);
-    if (w->ahead)
-        prefetch_next_row(w);
+    if (w->ahead_share > 0)
+        prefetch_ahead(w);
     bd_loop_reductions_carried(emit, &frame);
     bd_emit_for_end(emit, &frame);
     bd_loop_reductions_after(emit, &frame);
@@ -236,11 +250,6 @@ static void nest(walk *w, const bd_kir_phase *phase, LLVMValueRef first, LLVMVal
         bd_emit_if(emit, &branches[level],
                    LLVMBuildICmp(emit->builder, LLVMIntSLT, first, last, ""));
         bd_emit_hoist(emit, phase, inner);
-        for (int i = 0; w->ahead && i < w->ahead->count; i++) {
-            int access = read_ahead(w, w->ahead->first + i);
-            if (access >= 0)
-                bd_emit_hoist_address(emit, access, inner);
-        }
         if (level < count - 1)
             emit->positions[axis] =
                 bd_emit_for(emit, &frames[level], first, last, bd_emit_i64(emit, 1));
@@ -342,30 +351,6 @@ static void row_phase(bd_emit *emit, const bd_kir_phase *phase, bool with_effect
     for (int i = phase->first; i < phase->first + phase->count; i++)
         if (with_effects || !bd_part_is_effect(emit->program->instrs[i].code))
             bd_emit_instr(emit, i);
-}
-
-static LLVMValueRef outer_serial(walk *w)
-{
-    return w->shape->serial_count ? w->loop.extents[w->shape->serial[0]] : bd_emit_i64(w->emit, 1);
-}
-
-/* While the second phase works on a row that the first one brought into the cache, the next row is
- * on its way: hardware prefetches up to the end of a page only. */
-static void look_ahead(walk *w, int phase)
-{
-    enum { ELEMENTS_MAX = 1 << 16 };
-    const bd_loop_shape *shape = w->shape;
-    w->ahead = NULL;
-    if (shape->form != BD_LOOP_ROW || shape->vector_axis < 0 || shape->outer_count == 0 ||
-        shape->each_count < 2 || phase != shape->each[1])
-        return;
-    w->ahead = &w->emit->program->phases[shape->each[0]];
-    LLVMValueRef elements = bd_emit_i64(w->emit, 1);
-    for (int i = 0; i < shape->serial_count; i++)
-        elements =
-            LLVMBuildMul(w->emit->builder, elements, w->loop.extents[shape->serial[i]], "");
-    w->ahead_room = LLVMBuildICmp(w->emit->builder, LLVMIntSLE, elements,
-                                  bd_emit_i64(w->emit, ELEMENTS_MAX), "");
 }
 
 static void emit_whole(bd_module *module, const bd_kir *program, const bd_loop_shape *shape,

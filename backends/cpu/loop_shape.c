@@ -253,6 +253,76 @@ static void sort_axes(const bd_kir *program, bd_loop_shape *shape)
     }
 }
 
+/* What the first EACH phase reads of a row side by side; those behind it take turns of their
+ * weight. */
+static void choose_ahead(const bd_kir *program, bd_loop_shape *shape)
+{
+    if (shape->form != BD_LOOP_ROW || shape->vector_axis < 0 || shape->outer_count == 0 ||
+        shape->each_count < 2 || shape->serial_count != 1)
+        return;
+    const bd_kir_phase *first = &program->phases[shape->each[0]];
+    int row = shape->outer[shape->outer_count - 1], total = 0, done = 0;
+    for (int i = first->first; i < first->first + first->count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (instr->code != BD_KIR_LOAD || instr->guard >= 0)
+            continue;
+        const bd_kir_int *strides = program->accesses[instr->index].strides;
+        if (bd_kir_int_is(strides[shape->vector_axis], 1) && !bd_kir_int_is(strides[row], 0) &&
+            shape->ahead_count < BD_LOOP_AHEAD_MAX)
+            shape->ahead[shape->ahead_count++] = instr->index;
+    }
+    for (int i = 1; i < shape->each_count && shape->ahead_count > 0; i++)
+        total += phase_weight(program, &program->phases[shape->each[i]]);
+    for (int i = 1, weight = 0; i < shape->each_count && total > 0; i++) {
+        weight += phase_weight(program, &program->phases[shape->each[i]]);
+        shape->ahead_share[shape->each[i]] = 16 * weight / total - done;
+        done = 16 * weight / total;
+    }
+}
+
+static bool is_read(const bd_kir *program, int buffer)
+{
+    for (int i = 0; i < program->instr_count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        bool loads = instr->code == BD_KIR_LOAD || instr->code == BD_KIR_LOAD_AT;
+        if (loads && program->accesses[instr->index].buffer == buffer)
+            return true;
+    }
+    return false;
+}
+
+/* Outputs that are written once, side by side, at every position of all axes. */
+static void choose_streams(const bd_kir *program, bd_loop_shape *shape)
+{
+    enum { STREAMS_MAX = 2 };
+    int count = 0;
+    size_t widest = 0;
+    bool row = shape->form == BD_LOOP_ROW;
+    if (shape->form == BD_LOOP_COLUMN || shape->vector_axis < 0)
+        return;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind != (row ? BD_KIR_EACH : BD_KIR_ROW))
+            continue;
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            const bd_kir_instr *instr = &program->instrs[i];
+            if (!bd_loop_streams(program, instr, shape->vector_axis))
+                continue;
+            int buffer = program->accesses[instr->index].buffer;
+            size_t bytes = burn_dtype_size((burn_dtype)program->buffers[buffer].dtype);
+            widest = bytes > widest ? bytes : widest;
+            count += is_read(program, buffer) ? STREAMS_MAX + 1 : 1;
+        }
+    }
+    shape->stream_bytes = count <= STREAMS_MAX ? widest : 0;
+}
+
+bool bd_loop_streams(const bd_kir *program, const bd_kir_instr *instr, int vector_axis)
+{
+    return instr->code == BD_KIR_STORE && instr->flags == BD_KIR_SET && instr->guard < 0 &&
+           bd_kir_int_is(program->accesses[instr->index].strides[vector_axis], 1);
+}
+
 bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, bd_loop_shape *out)
 {
     int unused = 0, axis = best_parallel(program, true, &unused);
@@ -264,6 +334,8 @@ bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, b
     shape.lanes = wide->lanes / wide->unroll;
     shape.unroll = 1;
     shape.may_split = false;
+    shape.stream_bytes = 0;
+    memset(shape.ahead_share, 0, sizeof shape.ahead_share);
     sort_axes(program, &shape);
     *out = shape;
     return true;
@@ -303,6 +375,8 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
     choose_axis(program, &shape);
     choose_lanes(target, program, &shape, weight);
     sort_axes(program, &shape);
+    choose_streams(program, &shape);
+    choose_ahead(program, &shape);
     /* Rows of several phases, as of a softmax, are many or short, unless all is one row. */
     bool one_row = shape.outer_count == 0 && shape.form == BD_LOOP_ROW;
     shape.may_split = (shape.each_count == 1 || (one_row && shape.each_count <= 10)) &&

@@ -21,10 +21,13 @@ enum {
     BD_LOOP_TILE_BYTES = 16384, /* of the widest buffer: an item of a map */
     BD_LOOP_CHUNK = 32768,      /* elements of a chunk of a split reduction */
     BD_LOOP_SPLIT_ITEMS = 16,   /* fewer items than this are split */
+    BD_LOOP_STREAM_BYTES = 32 << 20, /* an output from here on bypasses the cache, which could not
+                                        keep it for its reader */
     BD_LOOP_NARROW_INNER = 8,   /* rows up to this along the innermost axis are short, */
     BD_LOOP_NARROW_ROW = 32,    /* and those of so many elements */
     BD_LOOP_REDUCTIONS_MAX = 128,
     BD_LOOP_SCANS_MAX = 32, /* of a phase */
+    BD_LOOP_AHEAD_MAX = 4,
 };
 
 /* Which bd_call.params hold what. */
@@ -50,6 +53,10 @@ typedef struct bd_loop_shape {
     int serial[BD_KIR_AXES_MAX], serial_count; /* outermost first */
     int each[BD_KIR_PHASES_MAX], each_count;   /* numbers of the EACH phases */
     int tile;                                  /* elements, MAP */
+    /* ROW with several EACH phases: accesses whose next row is asked for ahead of time, and by
+     * phase, in 16ths of a row, how much of it. */
+    int ahead[BD_LOOP_AHEAD_MAX], ahead_count, ahead_share[BD_KIR_PHASES_MAX];
+    size_t stream_bytes; /* of an element that may bypass the cache on its way out; 0: none may */
     double element_ns;                         /* estimated time of one element on one core */
     /* Reductions by EACH phase: instruction numbers, in order. */
     int reductions[BD_LOOP_REDUCTIONS_MAX], reduction_phase[BD_LOOP_REDUCTIONS_MAX],
@@ -65,6 +72,8 @@ bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, b
  * at some instructions more a turn. */
 bool bd_loop_is_single(const bd_loop_shape *shape, const bd_kir *program,
                        const bd_kir_phase *phase);
+/* Whether a store may bypass the cache, where the shape has stream_bytes. */
+bool bd_loop_streams(const bd_kir *program, const bd_kir_instr *instr, int vector_axis);
 /* Bytes of a value in slots and partials: f16 and bf16 as f32. */
 size_t bd_loop_value_bytes(burn_dtype dtype);
 /* Number of i64 or dtype words that a reduction's partial has: 2 for ARGMAX and ARGMIN. */

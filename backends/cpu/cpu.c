@@ -32,7 +32,7 @@ struct bd_device {
     bd_compiler *idle[COMPILERS_MAX];
     int idle_count;
     pthread_mutex_t micro_lock;
-    bd_loaded *micro[2]; /* of contractions in f32 and f64; NULL until one is needed */
+    bd_loaded *micro[2][2]; /* of contractions in f32 and f64, and tabled; NULL until needed */
     _Atomic uint64_t compiles, cache_hits;
 };
 
@@ -51,8 +51,8 @@ static void cpu_close(bd_device *device)
     for (int i = 0; i < device->idle_count; i++)
         bd_compiler_destroy(device->idle[i]);
     bd_object_cache_close(device->cache);
-    for (int i = 0; i < 2; i++)
-        bd_code_free(device->micro[i]);
+    for (int i = 0; i < 4; i++)
+        bd_code_free(device->micro[i / 2][i % 2]);
     bd_code_arena_destroy(device->code);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->micro_lock);
@@ -199,7 +199,7 @@ static bd_error *emit_program(bd_module *module, const bd_kir *program)
 
 /* program NULL: the micro-kernels of an element type. */
 static bd_error *make_object(bd_device *device, const bd_kir *program, burn_dtype element,
-                             uint8_t **out_bytes, size_t *out_size)
+                             bool tabled, uint8_t **out_bytes, size_t *out_size)
 {
     bd_compiler *compiler = NULL;
     bd_error *err = NULL;
@@ -207,6 +207,8 @@ static bd_error *make_object(bd_device *device, const bd_kir *program, burn_dtyp
     bd_module *module = bd_module_create(compiler);
     if (program)
         err = emit_program(module, program);
+    else if (tabled)
+        bd_micro_emit_tabled(module, element);
     else
         bd_micro_emit(module, element);
     if (err)
@@ -219,11 +221,11 @@ static bd_error *make_object(bd_device *device, const bd_kir *program, burn_dtyp
     return err;
 }
 
-static bd_error *load_micro(bd_device *device, burn_dtype element, bd_loaded **out)
+static bd_error *load_micro(bd_device *device, burn_dtype element, bool tabled, bd_loaded **out)
 {
     char key[32];
-    int key_bytes =
-        snprintf(key, sizeof key, "micro %d %s", BD_GEMM_VERSION, burn_dtype_name(element));
+    int key_bytes = snprintf(key, sizeof key, "%s %d %s", tabled ? "tabled" : "micro",
+                             BD_GEMM_VERSION, burn_dtype_name(element));
     size_t size = 0;
     uint8_t *object = NULL;
     if (device->cache)
@@ -242,7 +244,7 @@ static bd_error *load_micro(bd_device *device, burn_dtype element, bd_loaded **o
                 "compiling is off (compile=never) and the %s micro-kernels are not "
                 "cached",
                 burn_dtype_name(element));
-    BD_TRY(make_object(device, NULL, element, &object, &size));
+    BD_TRY(make_object(device, NULL, element, tabled, &object, &size));
     bd_error *err = bd_code_load(device->code, object, size, out);
     if (!err && device->cache)
         bd_object_cache_put(device->cache, (uint8_t *)key, (size_t)key_bytes, object, size);
@@ -251,13 +253,14 @@ static bd_error *load_micro(bd_device *device, burn_dtype element, bd_loaded **o
 }
 
 /* The micro-kernels of an element type: made once a device. */
-static bd_error *take_micro(bd_device *device, burn_dtype element, const bd_loaded **out)
+static bd_error *take_micro(bd_device *device, burn_dtype element, bool tabled,
+                            const bd_loaded **out)
 {
-    bd_loaded **place = &device->micro[element == BURN_F64];
+    bd_loaded **place = &device->micro[element == BURN_F64][tabled];
     bd_error *err = NULL;
     pthread_mutex_lock(&device->micro_lock);
     if (!*place)
-        err = load_micro(device, element, place);
+        err = load_micro(device, element, tabled, place);
     *out = *place;
     pthread_mutex_unlock(&device->micro_lock);
     return err;
@@ -269,15 +272,17 @@ static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded
     if (program->family == BD_KIR_LOOP)
         return bd_loop_create(&device->target, program, code, out);
     if (by_gemm(program)) {
-        const bd_loaded *micro = NULL;
-        BD_TRY(take_micro(device, bd_gemm_element(program), &micro));
-        return bd_gemm_create(&device->target, program, code, micro, out);
+        const bd_loaded *micro = NULL, *tabled = NULL;
+        BD_TRY(take_micro(device, bd_gemm_element(program), false, &micro));
+        if (bd_gemm_has_windows(program))
+            BD_TRY(take_micro(device, bd_gemm_element(program), true, &tabled));
+        return bd_gemm_create(&device->target, program, code, micro, tabled, out);
     }
     if (program->family == BD_KIR_ATTENTION) {
         const bd_loaded *micro = NULL;
         burn_dtype element;
         BD_TRY(bd_attention_element(program, &element));
-        BD_TRY(take_micro(device, element, &micro));
+        BD_TRY(take_micro(device, element, false, &micro));
         return bd_attention_create(&device->target, program, code, micro, out);
     }
     bd_arena arena;
@@ -333,7 +338,7 @@ static bd_error *compile_fresh(bd_device *device, const bd_kir *program, const u
     }
     uint8_t *object = NULL;
     size_t size = 0;
-    BD_TRY(make_object(device, program, BURN_DTYPE_NONE, &object, &size));
+    BD_TRY(make_object(device, program, BURN_DTYPE_NONE, false, &object, &size));
     bd_error *err = load_kernel(device, program, object, size, out);
     if (!err && device->cache)
         bd_object_cache_put(device->cache, key, key_bytes, object, size);

@@ -2,6 +2,7 @@
 #include "backends/cpu/gemm.h"
 
 #include "backends/cpu/gemm_parts.h"
+#include "backends/cpu/window.h"
 #include "proto/base/alloc.h"
 
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind)
@@ -63,12 +64,25 @@ const char *bd_gemm_pack_name(bd_kir_phase_kind kind, bd_gemm_walk walk)
     return names[kind == BD_KIR_OPERAND_B][walk];
 }
 
-bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind)
+/* Whether an operand is the elements of one buffer, those that a guard leaves out 0. */
+static bool loads_only(const bd_kir *program, bd_kir_phase_kind kind)
 {
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     const bd_kir_instr *load = &program->instrs[phase->first];
-    return phase->count == 2 && load->code == BD_KIR_LOAD && load->guard < 0 &&
+    return phase->count == 2 && load->code == BD_KIR_LOAD &&
            (burn_dtype)load->dtype == bd_gemm_element(program);
+}
+
+bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    return loads_only(program, kind) &&
+           program->instrs[bd_gemm_phase(program, kind)->first].guard < 0;
+}
+
+bool bd_gemm_has_windows(const bd_kir *program)
+{
+    return loads_only(program, BD_KIR_OPERAND_B) && has_several(program, BD_KIR_K) &&
+           bd_kir_axis_of(program, BD_KIR_N) >= 0;
 }
 
 static bool uses_batch(const bd_kir *program, const bd_kir_int *strides)
@@ -130,7 +144,7 @@ static bool describe_operand(const bd_gemm *gemm, bd_kir_phase_kind kind, bd_gem
     const bd_kir_instr *load = &program->instrs[phase->first];
     out->batched = is_batched(program, phase);
     out->plain = bd_gemm_plain(program, kind);
-    if (out->plain)
+    if (loads_only(program, kind))
         out->access = program->accesses[load->index];
     return find_packs(gemm, kind, out);
 }
@@ -150,8 +164,7 @@ static bool describe_epilogue(bd_gemm *gemm)
     return gemm->epilogue != NULL;
 }
 
-/* About a hundred products each nanosecond on AVX-512, half of that on AVX2. */
-static double nanoseconds(const bd_gemm *gemm, double flops)
+double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops)
 {
     return flops / (1.5 * (double)gemm->lanes * 4.0);
 }
@@ -159,6 +172,9 @@ static double nanoseconds(const bd_gemm *gemm, double flops)
 static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passes)
 {
     const bd_gemm *gemm = (const bd_gemm *)kernel;
+    bd_window_shape windows;
+    if (bd_window_shape_of(gemm, ints, &windows))
+        return bd_window_plan(gemm, &windows, out_passes);
     bd_gemm_shape shape;
     bd_gemm_shape_of(gemm, ints, &shape);
     if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
@@ -178,7 +194,7 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     pass.run = bd_gemm_run_tiles;
     pass.item_count = shape.batch * shape.splits * shape.rows.blocks * shape.columns.blocks;
     double cells = (double)shape.rows.block * (double)shape.columns.block;
-    pass.item_ns = nanoseconds(gemm, 2.0 * cells * (double)shape.split_k) + cells;
+    pass.item_ns = bd_gemm_nanoseconds(gemm, 2.0 * cells * (double)shape.split_k) + cells;
     if (shape.thin) /* ten bytes a nanosecond */
         pass.item_ns = (double)(shape.columns.block * shape.split_k * gemm->element_bytes) / 10.0;
     out_passes[count++] = pass;
@@ -194,10 +210,14 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
 static void scratch(const bd_kernel *kernel, const int64_t *ints, size_t *out_worker_bytes,
                     size_t *out_shared_bytes)
 {
+    const bd_gemm *gemm = (const bd_gemm *)kernel;
+    bd_window_shape windows;
     bd_gemm_shape shape;
-    bd_gemm_shape_of((const bd_gemm *)kernel, ints, &shape);
-    *out_worker_bytes = shape.worker_bytes;
-    *out_shared_bytes = shape.shared_bytes;
+    bool has = bd_window_shape_of(gemm, ints, &windows);
+    if (!has)
+        bd_gemm_shape_of(gemm, ints, &shape);
+    *out_worker_bytes = has ? windows.worker_bytes : shape.worker_bytes;
+    *out_shared_bytes = has ? windows.shared_bytes : shape.shared_bytes;
 }
 
 static void destroy(bd_kernel *kernel)
@@ -210,16 +230,23 @@ static void destroy(bd_kernel *kernel)
 static const bd_kernel_ops ops = {.plan = plan, .scratch = scratch, .destroy = destroy};
 
 bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_loaded *own_code,
-                         const bd_loaded *micro, bd_kernel **out)
+                         const bd_loaded *micro, const bd_loaded *tabled, bd_kernel **out)
 {
     bd_micro found;
+    bd_micro_tabled found_tabled = {0};
     BD_TRY(bd_micro_find(target, micro, &found));
+    if (tabled)
+        BD_TRY(bd_micro_find_tabled(target, tabled, &found_tabled));
     bd_gemm *gemm = bd_alloc_zeroed(sizeof *gemm);
     bd_arena_init(&gemm->arena);
     gemm->base = (bd_kernel){.ops = &ops, .code = own_code};
     gemm->program = bd_kir_clone(program, &gemm->arena);
     gemm->target = *target;
     gemm->micro = found;
+    gemm->tabled = found_tabled;
+    gemm->windows = tabled != NULL;
+    const bd_kir_phase *b = bd_gemm_phase(program, BD_KIR_OPERAND_B);
+    gemm->window_guard = program->instrs[b->first].guard;
     gemm->element = bd_gemm_element(program);
     gemm->element_bytes = (int64_t)burn_dtype_size(gemm->element);
     gemm->lanes = target->vector_bytes / gemm->element_bytes;

@@ -14,6 +14,7 @@ typedef struct writer {
     LLVMValueRef function;
     LLVMTypeRef scalar, vector;
     unsigned lanes, scalar_bytes;
+    bool tabled;
 } writer;
 
 int bd_micro_vectors(const bd_target *target)
@@ -191,7 +192,7 @@ static void step_tile(const writer *w, LLVMValueRef a, const LLVMValueRef *offse
     LLVMValueRef columns[BD_MICRO_VECTORS_MAX];
     for (int v = 0; v < vectors; v++)
         columns[v] = load(w, w->vector, at(w, b, i64(w, v * (int)w->lanes)));
-    for (int v = 0; v < vectors; v++)
+    for (int v = 0; v < vectors && !w->tabled; v++)
         prefetch(w, b, parameter(w, 4), v * (int)w->lanes);
     for (int r = 0; r < rows; r++) {
         LLVMValueRef element = splat(w, load(w, w->scalar, row_place(w, a, offsets, r)));
@@ -223,11 +224,29 @@ static void begin_sums(const writer *w, int rows, int vectors, LLVMValueRef *out
     }
 }
 
+/* An offset of the table, in elements; the table holds a pair for each k. */
+static LLVMValueRef offset_at(const writer *w, LLVMValueRef pair, int number)
+{
+    LLVMValueRef index = i64(w, number), place;
+    place = LLVMBuildGEP2(w->builder, w->module->i32, pair, &index, 1, "");
+    LLVMValueRef offset = LLVMBuildLoad2(w->builder, w->module->i32, place, "");
+    return LLVMBuildSExt(w->builder, offset, w->module->i64, "");
+}
+
+/* One step of k whose places stand in the table. */
+static void step_tabled(const writer *w, LLVMValueRef pair, const LLVMValueRef *offsets,
+                        const LLVMValueRef *sums, LLVMValueRef *out_sums, int rows, int vectors)
+{
+    LLVMValueRef row = LLVMBuildMul(w->builder, offset_at(w, pair, 0), parameter(w, 2), "");
+    LLVMValueRef b = at(w, parameter(w, 3), offset_at(w, pair, 1));
+    step_tile(w, at(w, parameter(w, 0), row), offsets, b, sums, out_sums, rows, vectors);
+}
+
 static void write_tile(writer *w, int rows, int vectors)
 {
     char name[16];
-    snprintf(name, sizeof name, "m%dx%d", rows, vectors);
-    begin(w, name, "piipipiii");
+    snprintf(name, sizeof name, "%c%dx%d", w->tabled ? 'w' : 'm', rows, vectors);
+    begin(w, name, w->tabled ? "piipppiii" : "piipipiii");
     int cells = rows * vectors;
     LLVMValueRef depth = parameter(w, 7);
     LLVMValueRef starts[CELLS_MAX], sums[CELLS_MAX], next[CELLS_MAX], finals[CELLS_MAX];
@@ -243,14 +262,20 @@ static void write_tile(writer *w, int rows, int vectors)
     LLVMValueRef b = LLVMBuildPhi(w->builder, w->module->pointer, "");
     for (int i = 0; i < cells; i++)
         sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
-    step_tile(w, a, offsets, b, sums, next, rows, vectors);
-    LLVMValueRef less = LLVMBuildSub(w->builder, left, i64(w, 1), "");
+    if (w->tabled)
+        step_tabled(w, b, offsets, sums, next, rows, vectors);
+    else
+        step_tile(w, a, offsets, b, sums, next, rows, vectors);
+    LLVMValueRef less = LLVMBuildSub(w->builder, left, i64(w, 1), ""), two = i64(w, 8);
     incoming(left, depth, start);
     incoming(left, less, body);
     incoming(a, parameter(w, 0), start);
-    incoming(a, at(w, a, parameter(w, 2)), body);
-    incoming(b, parameter(w, 3), start);
-    incoming(b, at(w, b, parameter(w, 4)), body);
+    incoming(a, w->tabled ? a : at(w, a, parameter(w, 2)), body);
+    incoming(b, parameter(w, w->tabled ? 4 : 3), start);
+    incoming(b,
+             w->tabled ? LLVMBuildGEP2(w->builder, w->module->i8, b, &two, 1, "")
+                       : at(w, b, parameter(w, 4)),
+             body);
     LLVMBuildCondBr(w->builder, compare(w, LLVMIntNE, less, i64(w, 0)), body, after);
     go(w, after);
     for (int i = 0; i < cells; i++) {
@@ -474,18 +499,36 @@ static void set_lanes(writer *w, unsigned vector_bytes)
     w->vector = LLVMVectorType(w->scalar, w->lanes);
 }
 
-void bd_micro_emit(bd_module *module, burn_dtype element)
+static writer writer_of(bd_module *module, burn_dtype element, bool tabled)
 {
     bool wide = element == BURN_F64;
-    const bd_target *target = module->target;
-    writer w = {.module = module, .scalar = wide ? module->f64 : module->f32};
+    writer w = {.module = module, .scalar = wide ? module->f64 : module->f32, .tabled = tabled};
     w.scalar_bytes = wide ? 8 : 4;
     w.builder = LLVMCreateBuilderInContext(module->context);
-    set_lanes(&w, target->vector_bytes);
-    for (int vectors = 1; vectors <= BD_MICRO_VECTORS_MAX; vectors++)
+    set_lanes(&w, module->target->vector_bytes);
+    return w;
+}
+
+static void write_tiles(writer *w, int most_vectors)
+{
+    for (int vectors = 1; vectors <= most_vectors; vectors++)
         for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
-            if (bd_micro_has(target, vectors, rows))
-                write_tile(&w, rows, vectors);
+            if (bd_micro_has(w->module->target, vectors, rows))
+                write_tile(w, rows, vectors);
+}
+
+void bd_micro_emit_tabled(bd_module *module, burn_dtype element)
+{
+    writer w = writer_of(module, element, true);
+    write_tiles(&w, bd_micro_vectors(module->target));
+    LLVMDisposeBuilder(w.builder);
+}
+
+void bd_micro_emit(bd_module *module, burn_dtype element)
+{
+    const bd_target *target = module->target;
+    writer w = writer_of(module, element, false);
+    write_tiles(&w, BD_MICRO_VECTORS_MAX);
     for (int others = 1; others <= BD_MICRO_DOT_ROWS; others *= 2) {
         write_dots(&w, 1, others);
         write_dots(&w, BD_MICRO_DOT_ROWS, others);
@@ -505,6 +548,17 @@ static void *find(const bd_loaded *code, char kind, int a, int b, bd_error **err
     if (!address && !*err)
         *err = BD_ERROR(DEVICE, "the micro-kernels lack %s", name);
     return address;
+}
+
+bd_error *bd_micro_find_tabled(const bd_target *target, const bd_loaded *code, bd_micro_tabled *out)
+{
+    bd_error *err = NULL;
+    for (int vectors = 1; vectors <= bd_micro_vectors(target); vectors++)
+        for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
+            if (bd_micro_has(target, vectors, rows))
+                out->tiles[vectors][rows] =
+                    (bd_micro_tabled_tile)(uintptr_t)find(code, 'w', rows, vectors, &err);
+    return err;
 }
 
 bd_error *bd_micro_find(const bd_target *target, const bd_loaded *code, bd_micro *out)

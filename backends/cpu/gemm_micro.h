@@ -4,6 +4,8 @@
  *   "m<rows>x<vectors>"  bd_micro_tile: c[r, j] = sum of a[r * a_row_step + k * a_step] times
  *                        b[j + k * b_step], for rows r and vectors * L columns j,
  *                        added to what c holds if `add` is not 0. No masks.
+ *   "w<rows>x<vectors>"  bd_micro_tabled_tile: the same of a[r * a_row_step + table[2 * k] *
+ *                        a_step] and b[j + table[2 * k + 1]].
  *   "d<rows>x<others>"   bd_micro_dots: c[o, r] = sum of s[r, k] * t[o, k]; steps between rows.
  *   "t"                  bd_micro_turn: to[c * to_step + r] = from[r * from_step + c] for r < rows,
  *                        c < columns. rows <= bd_micro_turn_rows; that many elements are written
@@ -21,6 +23,9 @@ enum { BD_MICRO_ROWS_MAX = 9, BD_MICRO_VECTORS_MAX = 4, BD_MICRO_DOT_ROWS = 4 };
 
 typedef void (*bd_micro_tile)(const void *a, int64_t a_row_step, int64_t a_step, const void *b,
                               int64_t b_step, void *c, int64_t c_step, int64_t k, int64_t add);
+typedef void (*bd_micro_tabled_tile)(const void *a, int64_t a_row_step, int64_t a_step,
+                                     const void *b, const int32_t *table, void *c, int64_t c_step,
+                                     int64_t k, int64_t add);
 typedef void (*bd_micro_dots)(const void *s, int64_t s_step, const void *t, int64_t t_step, void *c,
                               int64_t c_step, int64_t k);
 typedef void (*bd_micro_turn)(const void *from, int64_t from_step, void *to, int64_t to_step,
@@ -39,6 +44,13 @@ typedef struct bd_micro {
     bd_micro_turn turn;
 } bd_micro;
 
+/* The tiles that read by a table; these are a set of their own, and none has 4 vectors. */
+typedef struct bd_micro_tabled {
+    bd_micro_tabled_tile tiles[BD_MICRO_VECTORS_MAX][BD_MICRO_ROWS_MAX + 1];
+} bd_micro_tabled;
+
 /* Writes all of them into a module: declared in gemm.h. Finds them in loaded code: DEVICE if one is
  * missing. */
+bd_error *bd_micro_find_tabled(const bd_target *target, const bd_loaded *code,
+                               bd_micro_tabled *out) BD_MUST_USE;
 bd_error *bd_micro_find(const bd_target *target, const bd_loaded *code, bd_micro *out) BD_MUST_USE;

@@ -64,6 +64,19 @@ static inline int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static inline int64_t ceiling(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Makes room for some elements behind those before; returns where, in bytes. */
+static inline size_t place_elements(size_t *total_bytes, int64_t elements, int64_t element_bytes)
+{
+    size_t at = *total_bytes;
+    *total_bytes += ((size_t)(elements * element_bytes) + 63) & ~(size_t)63;
+    return at;
+}
+
 /* Which way the vectors of a pack function walk. */
 typedef enum bd_gemm_walk { BD_GEMM_ACROSS_K, BD_GEMM_ALONG_K, BD_GEMM_WALKS } bd_gemm_walk;
 
@@ -72,7 +85,7 @@ typedef struct bd_gemm_operand {
     bool walks[BD_GEMM_WALKS];            /* at least one; of both, sizes choose */
     bool plain;
     bool batched;         /* differs between batch points */
-    bd_kir_access access; /* if plain */
+    bd_kir_access access; /* if plain, or of windows */
 } bd_gemm_operand;
 
 typedef struct bd_gemm {
@@ -82,6 +95,9 @@ typedef struct bd_gemm {
     bd_target target;
     bd_micro micro;
     bd_gemm_operand a, b;
+    bool windows;     /* B may be: the elements of one buffer, maybe under a guard */
+    int window_guard; /* its number or -1 */
+    bd_micro_tabled tabled;
     bd_pass_function epilogue;
     bool plain_store;           /* the epilogue stores ACC */
     bd_kir_access out;          /* then */
@@ -130,6 +146,17 @@ typedef struct bd_gemm_shape {
 
 void bd_gemm_costs(bd_gemm *gemm);
 void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out);
+/* The extents of all axes of each role, multiplied. */
+void bd_gemm_sizes(const bd_gemm *gemm, const int64_t *ints, int64_t *out);
+/* The stride of all axes of a role as one. False if they do not count as one. */
+bool bd_gemm_step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int *strides,
+                     bd_kir_role role, int64_t missing, int64_t *out_step);
+/* Panels of a block so that blocks of about `wanted` panels come out alike. */
+int64_t bd_gemm_even_panels(int64_t panels, int64_t wanted);
+/* A's side as rows, and its panels, of a shape that has a batch, m and k. */
+void bd_gemm_describe_rows(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *shape);
+/* How the pack pass of a shared side is cut. */
+void bd_gemm_set_parts(const bd_gemm_shape *shape, bd_gemm_side *side);
 /* Rows of the panel that begins at row m, and vectors of the panel that begins at column n. */
 int64_t bd_gemm_rows_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t m);
 int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t n);
@@ -163,6 +190,10 @@ void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call
 /* One item of the pack pass: a block, or the same few k of all blocks, in the order of memory. */
 void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                        const bd_gemm_side *side, int64_t batch, int64_t part, void *to);
+/* Adds a row of sums to another one. */
+void bd_gemm_add_row(burn_dtype element, const void *from, void *to, int64_t count);
+/* About a hundred products each nanosecond on AVX-512, half of that on AVX2. */
+double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops);
 /* Address of the first element that a plain access reaches at a batch point. */
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
                                const bd_kir_access *access, int64_t batch);

@@ -263,7 +263,7 @@ void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end)
     }
 }
 
-static void add_row(burn_dtype element, const void *from, void *to, int64_t count)
+void bd_gemm_add_row(burn_dtype element, const void *from, void *to, int64_t count)
 {
     if (element == BURN_F32)
         for (int64_t i = 0; i < count; i++)
@@ -284,7 +284,7 @@ void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
     for (int64_t row = begin; row < end; row++) { /* of batch * m */
         char *sums = call->shared_scratch + shape.partial_at + row * whole * bytes;
         for (int64_t s = 1; s < shape.splits; s++)
-            add_row(it.gemm->element, sums + s * stride * bytes, sums, whole);
+            bd_gemm_add_row(it.gemm->element, sums + s * stride * bytes, sums, whole);
         it.batch = row / shape.m;
         it.m = row % shape.m;
         it.m_end = it.m + 1;

@@ -29,11 +29,6 @@ static const double ITEM_PRODUCTS_LEAST = 6e6;
 /* Of a product whose rows are packed though they could be read where they lie. */
 static const double PACKED_PRODUCTS = 1e8;
 
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Tenths of a cycle for each k: two vector products, two loads a cycle, four cycles of latency. */
 void bd_gemm_costs(bd_gemm *gemm)
 {
@@ -93,8 +88,7 @@ int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int6
     return least(left, shape->vectors);
 }
 
-/* Panels of a block so that blocks of about `wanted` panels come out alike. */
-static int64_t even_panels(int64_t panels, int64_t wanted)
+int64_t bd_gemm_even_panels(int64_t panels, int64_t wanted)
 {
     int64_t blocks = most(1, (panels + wanted / 2) / most(1, wanted));
     return most(1, ceiling(panels, blocks));
@@ -110,8 +104,8 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
         n_wanted = shape->dots ? DOT_PANELS : THIN_PANELS;
     }
     for (;;) {
-        shape->rows.block = even_panels(m_panels, m_wanted) * rows;
-        shape->columns.block = even_panels(n_panels, n_wanted) * columns;
+        shape->rows.block = bd_gemm_even_panels(m_panels, m_wanted) * rows;
+        shape->columns.block = bd_gemm_even_panels(n_panels, n_wanted) * columns;
         shape->rows.blocks = ceiling(shape->m, shape->rows.block);
         shape->columns.blocks = ceiling(shape->n, shape->columns.block);
         int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
@@ -140,9 +134,8 @@ static void set_splits(bd_gemm_shape *shape)
     shape->splits = ceiling(shape->k, shape->split_k);
 }
 
-/* The stride of all axes of a role as one. False if they do not count as one. */
-static bool step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int *strides,
-                    bd_kir_role role, int64_t missing, int64_t *out_step)
+bool bd_gemm_step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int *strides,
+                     bd_kir_role role, int64_t missing, int64_t *out_step)
 {
     const bd_kir *program = gemm->program;
     int last = bd_kir_axis_of(program, role);
@@ -182,8 +175,9 @@ static void describe_side(const bd_gemm *gemm, const bd_gemm_operand *operand, b
     side->batches = operand->batched ? batch : 1;
     side->walk = walk_of(gemm, operand, role, ints);
     side->across = side->walk == BD_GEMM_ACROSS_K;
-    side->plain = operand->plain && step_of(gemm, ints, strides, BD_KIR_K, 0, &side->step_k) &&
-                  step_of(gemm, ints, strides, role, 1, &side->step);
+    side->plain = operand->plain &&
+                  bd_gemm_step_of(gemm, ints, strides, BD_KIR_K, 0, &side->step_k) &&
+                  bd_gemm_step_of(gemm, ints, strides, role, 1, &side->step);
     if (side->plain)
         side->across = side->step_k != 1 || side->step == 1;
 }
@@ -242,6 +236,15 @@ static int64_t moving_cost(const bd_gemm *gemm, const bd_gemm_shape *shape)
            (shape->swapped ? shape->batch * shape->m * shape->n : 0);
 }
 
+/* Turned rows leave junk behind the last k, which must not be another item's. */
+void bd_gemm_set_parts(const bd_gemm_shape *shape, bd_gemm_side *side)
+{
+    bool by_k = side->across || side == &shape->columns;
+    side->part_k = side->across ? BD_GEMM_PACK_ROWS : BD_GEMM_PACK_TURN;
+    side->part_k = by_k ? side->part_k : 0;
+    side->parts = by_k ? ceiling(shape->k, side->part_k) : side->blocks;
+}
+
 static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_side *side)
 {
     const bd_gemm_side *other = side == &shape->rows ? &shape->columns : &shape->rows;
@@ -262,18 +265,7 @@ static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_
         side->depth = side->chunked ? shape->chunk_k : shape->k;
         return;
     }
-    /* Turned rows leave junk behind the last k, which must not be another item's. */
-    bool by_k = side->across || side == &shape->columns;
-    side->part_k = side->across ? BD_GEMM_PACK_ROWS : BD_GEMM_PACK_TURN;
-    side->part_k = by_k ? side->part_k : 0;
-    side->parts = by_k ? ceiling(shape->k, side->part_k) : side->blocks;
-}
-
-static size_t place(size_t *total_bytes, int64_t elements, int64_t element_bytes)
-{
-    size_t at = *total_bytes;
-    *total_bytes += ((size_t)(elements * element_bytes) + 63) & ~(size_t)63;
-    return at;
+    bd_gemm_set_parts(shape, side);
 }
 
 static void place_side(const bd_gemm *gemm, bd_gemm_shape *shape, bd_gemm_side *side)
@@ -282,30 +274,32 @@ static void place_side(const bd_gemm *gemm, bd_gemm_shape *shape, bd_gemm_side *
     side->block_elements = elements & -(int64_t)BD_GEMM_PAD;
     side->batch_elements = side->block_elements * side->blocks;
     bool shared = side->source == BD_GEMM_SHARED;
-    side->shared_at = place(&shape->shared_bytes, shared ? side->batches * side->batch_elements : 0,
-                            gemm->element_bytes);
+    side->shared_at =
+        place_elements(&shape->shared_bytes, shared ? side->batches * side->batch_elements : 0,
+                       gemm->element_bytes);
 }
 
 static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     int64_t bytes = gemm->element_bytes, width = shape->vectors * gemm->lanes;
     const bd_gemm_side *rows = &shape->rows, *columns = &shape->columns;
+    size_t *worker = &shape->worker_bytes;
     place_side(gemm, shape, &shape->rows);
     place_side(gemm, shape, &shape->columns);
     int64_t sums = shape->batch * shape->m * columns->blocks * columns->block;
-    shape->partial_at =
-        place(&shape->shared_bytes, shape->splits > 1 ? shape->splits * sums : 0, bytes);
-    shape->worker_rows = place(&shape->worker_bytes,
-                               rows->source == BD_GEMM_LOCAL ? rows->block_elements : 0, bytes);
+    shape->partial_at = place_elements(&shape->shared_bytes,
+                                       shape->splits > 1 ? shape->splits * sums : 0, bytes);
+    shape->worker_rows = place_elements(
+        worker, rows->source == BD_GEMM_LOCAL ? rows->block_elements : 0, bytes);
     int64_t last_panel = columns->source == BD_GEMM_DIRECT ? shape->k * width : 0;
+    bool local = columns->source == BD_GEMM_LOCAL;
     shape->worker_columns =
-        place(&shape->worker_bytes,
-              columns->source == BD_GEMM_LOCAL ? columns->block_elements : last_panel, bytes);
-    shape->worker_c = place(&shape->worker_bytes, rows->block * columns->block, bytes);
+        place_elements(worker, local ? columns->block_elements : last_panel, bytes);
+    shape->worker_c = place_elements(worker, rows->block * columns->block, bytes);
     shape->turned_step = ceiling(rows->block, BD_GEMM_PAD) * BD_GEMM_PAD;
-    shape->worker_turned = place(&shape->worker_bytes,
-                                 shape->swapped ? shape->turned_step * columns->block : 0, bytes);
-    shape->worker_temp = place(&shape->worker_bytes, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
+    shape->worker_turned =
+        place_elements(worker, shape->swapped ? shape->turned_step * columns->block : 0, bytes);
+    shape->worker_temp = place_elements(worker, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
 }
 
 /* Few rows: packing the columns would take longer than the product. Columns that lie along N wait
@@ -348,15 +342,27 @@ static void set_roles(const bd_gemm *gemm, const int64_t *ints, const int64_t *s
     out->chunk_k = ceiling(most(out->split_k, 1), chunks);
 }
 
-void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out)
+void bd_gemm_sizes(const bd_gemm *gemm, const int64_t *ints, int64_t *out)
 {
     const bd_kir *program = gemm->program;
-    int64_t sizes[BD_KIR_K + 1] = {0};
     for (int role = 0; role <= BD_KIR_K; role++)
-        sizes[role] = 1;
+        out[role] = 1;
     for (int axis = 0; axis < program->axis_count; axis++)
-        sizes[program->axes[axis].role] *=
+        out[program->axes[axis].role] *=
             most(0, bd_kir_int_value(program->axes[axis].extent, ints));
+}
+
+void bd_gemm_describe_rows(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *shape)
+{
+    describe_side(gemm, &gemm->a, BD_KIR_M, ints, shape->batch, &shape->rows);
+    shape->panel_rows = choose_rows(gemm, shape->m);
+    shape->full_rows = shape->m / shape->panel_rows * shape->panel_rows;
+}
+
+void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out)
+{
+    int64_t sizes[BD_KIR_K + 1];
+    bd_gemm_sizes(gemm, ints, sizes);
     set_roles(gemm, ints, sizes, false, out);
     if (!out->thin && out->n <= BD_GEMM_THIN_ROWS && out->m > BD_GEMM_THIN_ROWS) {
         bd_gemm_shape other;
@@ -374,8 +380,8 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     if (gemm->plain_store && !out->swapped && out->splits == 1) {
         int64_t across = 0;
         out->direct_store =
-            step_of(gemm, ints, gemm->out.strides, BD_KIR_N, 1, &across) && across == 1 &&
-            step_of(gemm, ints, gemm->out.strides, BD_KIR_M, 0, &out->out_step);
+            bd_gemm_step_of(gemm, ints, gemm->out.strides, BD_KIR_N, 1, &across) && across == 1 &&
+            bd_gemm_step_of(gemm, ints, gemm->out.strides, BD_KIR_M, 0, &out->out_step);
     }
     set_places(gemm, out);
 }

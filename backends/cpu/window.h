@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Products whose operand B is windows, that is, elements that recur: convolutions. Packing would
+ * write each element as often as it recurs. Here B is copied once, so that vectors of columns lie
+ * side by side in the copy and what guards leave out is 0 there; the micro-kernels then find the
+ * elements of each k by a table of offsets.
+ *   A dim of the copy is a coordinate that a column axis and an axis of K move together, as places
+ * and elements of a window do, or one axis alone. Dims that only K moves stand outside, then those
+ * of the columns in their order. Columns a stride apart are split into phases, so that they lie
+ * side by side. The zeros at the end of a row are those at the begin of the next one.
+ *   The innermost column axes count as one run of places in the copy, some of which are no column
+ * (junk); the axes outside of them number the groups of runs. Sums of junk are dropped.
+ *   An item is a block of rows by a block of columns of one batch point and one range of K. Sizes
+ * alone decide, so results do not depend on the number of workers. Thread: any. */
+#pragma once
+
+#include "backends/cpu/gemm_parts.h"
+
+typedef struct bd_window_dim {
+    int n_axis, k_axis;      /* that move it; -1: none */
+    int64_t first, extent;   /* coordinate at position 0; those from 0 to extent exist */
+    int64_t stride;          /* coordinates between entries: of n_axis, or of k_axis if alone */
+    int64_t k_stride;        /* coordinates between positions of k_axis */
+    int64_t from_step;       /* elements of memory between coordinates */
+    int64_t phases;          /* of coordinates; entries of one are `stride` apart */
+    int64_t count;           /* positions of n_axis, or 1 */
+    int64_t size, shared;    /* entries of a phase; more that are the next row's */
+    int64_t step, phase_step; /* in the copy */
+} bd_window_dim;
+
+typedef struct bd_window_shape {
+    int64_t batch, m, n, k;
+    bd_window_dim dims[BD_KIR_AXES_MAX];
+    int dim_count, k_dims;  /* the first ones have no column axis */
+    int part_dims;          /* the first ones number the parts that are copied */
+    int64_t parts;          /* of a batch point */
+    int64_t copy_elements;  /* of a batch point */
+    int64_t copies;         /* the batch points, or 1 */
+    int run_dim;            /* the first dim of a run */
+    int64_t run, wide;      /* places of a run; rounded up to vectors */
+    int64_t columns;        /* of all groups, with junk */
+    bd_gemm_shape rows;     /* only what its side of rows needs */
+    bool packed;            /* else rows are read where they lie */
+    int64_t row_step;
+    int64_t vectors;        /* of a panel of columns */
+    int64_t row_block, row_blocks, column_block, column_blocks;
+    bool rows_outside;      /* items of the same rows follow each other */
+    int64_t splits, split_k, chunk_k;
+    int64_t slack;          /* zeros behind the copies */
+    size_t table_at, copy_at, rows_at, partial_at, shared_bytes;
+    size_t worker_c, worker_segments, worker_bytes;
+} bd_window_shape;
+
+/* False if the product is none of windows with these sizes, or not the better for it. */
+bool bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out);
+/* The passes of a kernel; their number. */
+int bd_window_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *out_passes);
+
+/* Entries of a phase whose coordinates are below a limit, if there were no end. */
+int64_t bd_window_entries_below(const bd_window_dim *dim, int64_t phase, int64_t limit);
+/* Pairs of offsets for each k: of rows (packed ones: k) and of the copy. */
+void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const int64_t *ints,
+                     int32_t *out);
+/* Copies one part of a batch point. */
+void bd_window_copy(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
+                    int64_t batch, int64_t part, char *to);

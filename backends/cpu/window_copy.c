@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The copy of an operand whose elements recur, and the table that leads into it. */
+#include <string.h>
+
+#include "backends/cpu/window.h"
+
+/* One part being copied. */
+typedef struct copier {
+    const bd_gemm *gemm;
+    const bd_window_shape *shape;
+    int64_t bytes;
+    int64_t phases[BD_KIR_AXES_MAX];
+} copier;
+
+static void entries_of(const bd_window_dim *dim, int64_t phase, int64_t *out_begin,
+                       int64_t *out_end)
+{
+    *out_begin = least(bd_window_entries_below(dim, phase, 0), dim->size);
+    *out_end = most(*out_begin, least(bd_window_entries_below(dim, phase, dim->extent), dim->size));
+}
+
+static void clear(const copier *c, char *to, int64_t count)
+{
+    memset(to, 0, (size_t)(count * c->bytes));
+}
+
+/* Entries that lie `from_step` elements apart. */
+static void copy_row(const copier *c, const char *from, int64_t from_step, char *to, int64_t count)
+{
+    if (from_step == 1)
+        memcpy(to, from, (size_t)(count * c->bytes));
+    else if (c->bytes == 4)
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + i * 4, from + i * from_step * 4, 4);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + i * 8, from + i * from_step * 8, 8);
+}
+
+static int64_t from_step_of(const bd_window_dim *dim)
+{
+    return dim->stride * dim->from_step;
+}
+
+/* Rows whose elements lie side by side in memory, but `step` apart in the copy. */
+static void turn_rows(const copier *c, const char *from, char *to, int64_t columns)
+{
+    const bd_window_dim *inner = &c->shape->dims[c->shape->dim_count - 1];
+    int64_t group = c->gemm->turn_rows, step = from_step_of(inner), bytes = c->bytes, row = 0;
+    int64_t to_step = inner[-1].step;
+    for (; row + group <= inner->size; row += group)
+        c->gemm->micro.turn(from + row * step * bytes, step, to + row * bytes, to_step, group,
+                            columns);
+    for (int64_t at = 0; at < columns && row < inner->size; at++)
+        copy_row(c, from + (row * step + at) * bytes, step, to + (at * to_step + row) * bytes,
+                 inner->size - row);
+}
+
+/* Whether the last two dims are copied by turning. */
+static bool turns(const bd_window_shape *shape)
+{
+    const bd_window_dim *inner = &shape->dims[shape->dim_count - 1];
+    return shape->dim_count - shape->part_dims >= 2 && inner->from_step != 1 &&
+           from_step_of(&inner[-1]) == 1 && inner->extent == INT64_MAX;
+}
+
+static void copy_dim(const copier *c, int number, const char *from, char *to)
+{
+    const bd_window_dim *dim = &c->shape->dims[number];
+    int64_t begin, end, step = from_step_of(dim), bytes = c->bytes;
+    entries_of(dim, c->phases[number], &begin, &end);
+    from += (begin * step + c->phases[number] * dim->from_step) * bytes;
+    if (number == c->shape->dim_count - 1) {
+        copy_row(c, from, step, to + begin * bytes, end - begin);
+    } else if (number == c->shape->dim_count - 2 && turns(c->shape)) {
+        turn_rows(c, from, to + begin * dim->step * bytes, end - begin);
+    } else {
+        for (int64_t at = begin; at < end; at++)
+            copy_dim(c, number + 1, from + (at - begin) * step * bytes,
+                     to + at * dim->step * bytes);
+    }
+    clear(c, to, begin * dim->step);
+    clear(c, to + end * dim->step * bytes, (dim->size - end) * dim->step);
+}
+
+void bd_window_copy(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
+                    int64_t batch, int64_t part, char *to)
+{
+    copier c = {.gemm = gemm, .shape = shape, .bytes = gemm->element_bytes};
+    const char *from = bd_gemm_element_at(gemm, call, &gemm->b.access, batch);
+    bool inside = true;
+    int64_t size = shape->copy_elements;
+    for (int d = 0; d < shape->dim_count; d++) {
+        const bd_window_dim *dim = &shape->dims[d];
+        c.phases[d] = part % dim->phases;
+        part /= dim->phases;
+        to += c.phases[d] * dim->phase_step * c.bytes;
+    }
+    for (int d = 0; d < shape->part_dims; d++) {
+        const bd_window_dim *dim = &shape->dims[d];
+        int64_t at = part % dim->size, begin, end;
+        part /= dim->size;
+        entries_of(dim, c.phases[d], &begin, &end);
+        inside = inside && at >= begin && at < end;
+        from += (at * from_step_of(dim) + c.phases[d] * dim->from_step) * c.bytes;
+        to += at * dim->step * c.bytes;
+    }
+    size = shape->part_dims > 0 ? shape->dims[shape->part_dims - 1].step
+                                : shape->dims[0].size * shape->dims[0].step;
+    if (inside)
+        copy_dim(&c, shape->part_dims, from, to);
+    else
+        clear(&c, to, size);
+}
+
+/* What position `at` of an axis of K adds to the offset in the copy. */
+static int64_t offset_in_copy(const bd_window_dim *dim, int64_t at)
+{
+    int64_t moved = at * dim->k_stride;
+    return moved / dim->stride * dim->step + moved % dim->stride * dim->phase_step;
+}
+
+void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const int64_t *ints,
+                     int32_t *out)
+{
+    const bd_kir *program = gemm->program;
+    const bd_window_dim *dims[BD_KIR_AXES_MAX];
+    int64_t extents[BD_KIR_AXES_MAX], steps[BD_KIR_AXES_MAX], at[BD_KIR_AXES_MAX] = {0};
+    int count = 0;
+    for (int axis = 0; axis < program->axis_count; axis++) {
+        if (program->axes[axis].role != BD_KIR_K)
+            continue;
+        for (int d = 0; d < shape->dim_count; d++)
+            if (shape->dims[d].k_axis == axis)
+                dims[count] = &shape->dims[d];
+        extents[count] = bd_kir_int_value(program->axes[axis].extent, ints);
+        steps[count++] = shape->packed ? 0 : bd_kir_int_value(gemm->a.access.strides[axis], ints);
+    }
+    for (int64_t k = 0; k < shape->k; k++) {
+        int64_t rows = shape->packed ? k : 0, copy = 0;
+        for (int i = 0; i < count; i++) {
+            rows += at[i] * steps[i];
+            copy += offset_in_copy(dims[i], at[i]);
+        }
+        out[2 * k] = (int32_t)rows;
+        out[2 * k + 1] = (int32_t)copy;
+        for (int i = count - 1; i >= 0 && ++at[i] == extents[i]; i--)
+            at[i] = 0;
+    }
+}

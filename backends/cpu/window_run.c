@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The passes of a product of windows. */
+#include <string.h>
+
+#include "backends/cpu/window.h"
+
+/* One item of the compute pass. */
+typedef struct item {
+    const bd_gemm *gemm;
+    const bd_window_shape *shape;
+    const bd_call *call;
+    int64_t batch, row_block;
+    int64_t m, m_end, n, n_end; /* columns with junk */
+    const char *rows, *copy;    /* of this batch point */
+    const int32_t *table;
+    char *c;
+} item;
+
+static const bd_gemm *gemm_of(const bd_call *call)
+{
+    return (const bd_gemm *)(intptr_t)call->params[BD_GEMM_KERNEL];
+}
+
+static void run_parts(const bd_call *call, int64_t begin, int64_t end)
+{
+    const bd_gemm *gemm = gemm_of(call);
+    bd_window_shape shape;
+    bd_window_shape_of(gemm, call->ints, &shape);
+    int64_t bytes = gemm->element_bytes, copies = shape.copies * shape.parts;
+    char *copy = call->shared_scratch + shape.copy_at;
+    for (int64_t i = begin; i < end; i++) {
+        if (i == 0) {
+            bd_window_table(gemm, &shape, call->ints,
+                            (int32_t *)(void *)(call->shared_scratch + shape.table_at));
+            memset(copy + shape.copies * shape.copy_elements * bytes, 0,
+                   (size_t)(shape.slack * bytes));
+        } else if (i <= copies) {
+            int64_t batch = (i - 1) / shape.parts;
+            bd_window_copy(gemm, &shape, call, batch, (i - 1) % shape.parts,
+                           copy + batch * shape.copy_elements * bytes);
+        } else {
+            const bd_gemm_side *side = &shape.rows.rows;
+            int64_t number = i - 1 - copies, batch = number / side->parts;
+            bd_gemm_pack_part(gemm, &shape.rows, call, side, batch, number % side->parts,
+                              call->shared_scratch + shape.rows_at +
+                                  batch * side->batch_elements * bytes);
+        }
+    }
+}
+
+static void find_item(item *it, int64_t number)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t column_block, bytes = it->gemm->element_bytes;
+    if (shape->rows_outside) {
+        column_block = number % shape->column_blocks;
+        number /= shape->column_blocks;
+        it->batch = number % shape->batch;
+        it->row_block = number / shape->batch;
+    } else {
+        it->row_block = number % shape->row_blocks;
+        number /= shape->row_blocks;
+        column_block = number % shape->column_blocks;
+        it->batch = number / shape->column_blocks;
+    }
+    it->m = it->row_block * shape->row_block;
+    it->m_end = least(it->m + shape->row_block, shape->m);
+    it->n = column_block * shape->column_block;
+    it->n_end = least(it->n + shape->column_block, shape->columns);
+    const bd_gemm_side *side = &shape->rows.rows;
+    char *shared = it->call->shared_scratch;
+    it->table = (const int32_t *)(const void *)(shared + shape->table_at);
+    it->copy = shared + shape->copy_at +
+               (shape->copies > 1 ? it->batch : 0) * shape->copy_elements * bytes;
+    if (shape->packed)
+        it->rows = shared + shape->rows_at +
+                   ((side->batches > 1 ? it->batch : 0) * side->batch_elements +
+                    it->row_block * side->block_elements) *
+                       bytes;
+    else
+        it->rows = bd_gemm_element_at(it->gemm, it->call, &it->gemm->a.access, it->batch);
+}
+
+/* Vectors of the panel of columns that begins at n. */
+static int64_t vectors_at(const item *it, int64_t n)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t end = least(it->n_end, (n / shape->wide + 1) * shape->wide);
+    int64_t left = ceiling(end - n, it->gemm->lanes);
+    if (shape->vectors == 3 && left == 4)
+        return 2;
+    return least(left, shape->vectors);
+}
+
+/* Positions of a column among the dims of columns; the places of a run are taken apart. */
+static bool positions_of(const item *it, int64_t n, int64_t *out)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t group = n / shape->wide, place = n % shape->wide;
+    bool real = true;
+    for (int d = shape->run_dim - 1; d >= shape->k_dims; d--) {
+        out[d] = group % shape->dims[d].count;
+        group /= shape->dims[d].count;
+    }
+    for (int d = shape->run_dim; d < shape->dim_count; d++) {
+        out[d] = place / shape->dims[d].step;
+        place %= shape->dims[d].step;
+        real = real && out[d] < shape->dims[d].count;
+    }
+    return real;
+}
+
+static const char *columns_at(const item *it, int64_t n)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t at[BD_KIR_AXES_MAX], offset = n % shape->wide;
+    positions_of(it, n, at);
+    for (int d = shape->k_dims; d < shape->run_dim; d++)
+        offset += at[d] * shape->dims[d].step;
+    return it->copy + offset * it->gemm->element_bytes;
+}
+
+/* ---- the columns that are real ---- */
+
+/* Stretches of real columns of the block: where they begin, and how many. Returns the number of
+ * stretches; the first real column and how many there are. */
+static int64_t find_segments(const item *it, int32_t *out, int64_t *out_first, int64_t *out_count)
+{
+    const bd_window_shape *shape = it->shape;
+    const bd_window_dim *inner = &shape->dims[shape->dim_count - 1];
+    bool alone = shape->run_dim == shape->dim_count - 1;
+    int64_t pitch = alone ? shape->wide : inner[-1].step, found = 0;
+    *out_count = 0;
+    for (int64_t n = it->n, next = n; n < it->n_end; n = next) {
+        int64_t at[BD_KIR_AXES_MAX], place = n % shape->wide;
+        bool real = positions_of(it, n, at);
+        next = n - place + least((place / pitch + 1) * pitch, shape->wide);
+        if (!real)
+            continue;
+        int64_t column = 0;
+        for (int d = shape->k_dims; d < shape->dim_count; d++)
+            column = column * shape->dims[d].count + at[d];
+        *out_first = found == 0 ? column : *out_first;
+        int64_t count = least(inner->count - at[shape->dim_count - 1], it->n_end - n);
+        out[2 * found] = (int32_t)(n - it->n);
+        out[2 * found++ + 1] = (int32_t)count;
+        *out_count += count;
+    }
+    return found;
+}
+
+/* Moves the real columns of each row together. */
+static void drop_junk(const item *it, const int32_t *segments, int64_t count)
+{
+    int64_t bytes = it->gemm->element_bytes;
+    for (int64_t m = it->m; m < it->m_end; m++) {
+        char *row = it->c + (m - it->m) * it->shape->column_block * bytes, *to = row;
+        for (int64_t i = 0; i < count; i++) {
+            size_t size = (size_t)(segments[2 * i + 1] * bytes);
+            const char *from = row + segments[2 * i] * bytes;
+            if (from != to)
+                memmove(to, from, size);
+            to += size;
+        }
+    }
+}
+
+static void run_epilogue(const item *it)
+{
+    int32_t *segments =
+        (int32_t *)(void *)(it->call->worker_scratch + it->shape->worker_segments);
+    int64_t first = 0, count = 0, found = find_segments(it, segments, &first, &count);
+    if (found == 0)
+        return;
+    drop_junk(it, segments, found);
+    bd_call call = *it->call;
+    call.params[BD_GEMM_BATCH] = it->batch;
+    call.params[BD_GEMM_ROW] = it->m;
+    call.params[BD_GEMM_ROWS] = it->m_end - it->m;
+    call.params[BD_GEMM_COLUMN] = first;
+    call.params[BD_GEMM_COLUMNS] = count;
+    call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)it->c;
+    call.params[BD_GEMM_STEP] = it->shape->column_block;
+    it->gemm->epilogue(&call, 0, 1);
+}
+
+/* ---- tiles ---- */
+
+/* All tiles of the block for k .. k_end: a panel of columns stays in the first cache. */
+static void run_chunk(const item *it, int64_t k, int64_t k_end, bool add)
+{
+    const bd_gemm *gemm = it->gemm;
+    const bd_window_shape *shape = it->shape;
+    int64_t bytes = gemm->element_bytes, vectors = 0, rows = 0;
+    for (int64_t n = it->n; n < it->n_end; n += vectors * gemm->lanes) {
+        vectors = vectors_at(it, n);
+        const char *columns = columns_at(it, n);
+        for (int64_t m = it->m; m < it->m_end; m += rows) {
+            rows = bd_gemm_rows_at(gemm, &shape->rows, m);
+            const char *a = it->rows + (shape->packed ? (m - it->m) * shape->k
+                                                      : m * shape->row_step) * bytes;
+            char *c = it->c + ((m - it->m) * shape->column_block + n - it->n) * bytes;
+            gemm->tabled.tiles[vectors][rows](a, shape->packed ? 1 : shape->row_step,
+                                              shape->packed ? rows : 1, columns, it->table + 2 * k,
+                                              c, shape->column_block, k_end - k, add);
+        }
+    }
+}
+
+static char *partial_of(const item *it, int64_t split, int64_t number)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t items = shape->batch * shape->row_blocks * shape->column_blocks;
+    int64_t cells = shape->row_block * shape->column_block;
+    return it->call->shared_scratch + shape->partial_at +
+           (split * items + number) * cells * it->gemm->element_bytes;
+}
+
+static void run_tiles(const bd_call *call, int64_t begin, int64_t end)
+{
+    bd_window_shape shape;
+    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
+    bd_window_shape_of(it.gemm, call->ints, &shape);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t blocks = shape.batch * shape.row_blocks * shape.column_blocks;
+        find_item(&it, i % blocks);
+        it.c = call->worker_scratch + shape.worker_c;
+        if (shape.splits > 1)
+            it.c = partial_of(&it, i / blocks, i % blocks);
+        int64_t first = i / blocks * shape.split_k, last = least(first + shape.split_k, shape.k);
+        for (int64_t k = first; k < last; k += shape.chunk_k)
+            run_chunk(&it, k, least(k + shape.chunk_k, last), k > first);
+        if (shape.splits == 1)
+            run_epilogue(&it);
+    }
+}
+
+/* Adds the partial sums of each block in the order of K. */
+static void run_sums(const bd_call *call, int64_t begin, int64_t end)
+{
+    bd_window_shape shape;
+    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
+    bd_window_shape_of(it.gemm, call->ints, &shape);
+    for (int64_t i = begin; i < end; i++) {
+        find_item(&it, i);
+        it.c = partial_of(&it, 0, i);
+        for (int64_t split = 1; split < shape.splits; split++)
+            bd_gemm_add_row(it.gemm->element, partial_of(&it, split, i), it.c,
+                            (it.m_end - it.m) * shape.column_block);
+        run_epilogue(&it);
+    }
+}
+
+int bd_window_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *out_passes)
+{
+    const bd_gemm_side *side = &shape->rows.rows;
+    int64_t packs = shape->packed ? side->batches * side->parts : 0;
+    int64_t parts = 1 + shape->copies * shape->parts + packs;
+    double moved = (double)(shape->copies * shape->copy_elements) +
+                   (shape->packed ? (double)(side->batches * shape->m * shape->k) : 0.0);
+    int64_t blocks = shape->batch * shape->row_blocks * shape->column_blocks;
+    double cells = (double)shape->row_block * (double)shape->column_block;
+    int count = 0;
+    bd_pass pass = {.run = run_parts,
+                    .item_count = parts,
+                    .item_ns = 0.25 * moved / (double)parts,
+                    .params = {(int64_t)(intptr_t)gemm}};
+    out_passes[count++] = pass;
+    pass.run = run_tiles;
+    pass.item_count = blocks * shape->splits;
+    pass.item_ns = bd_gemm_nanoseconds(gemm, 2.0 * cells * (double)shape->split_k) + cells;
+    out_passes[count++] = pass;
+    if (shape->splits > 1) {
+        pass.run = run_sums;
+        pass.item_count = blocks;
+        pass.item_ns = 0.2 * cells * (double)shape->splits + 50.0;
+        out_passes[count++] = pass;
+    }
+    return count;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Convolutions of the cpu backend, and their weight gradients, against the interpreter, on every
+ * target that the host has; the same bits for any number of workers. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cpu/cpu.h"
+#include "backends/ref/ref.h"
+#include "tests/unit/backends/program.h"
+
+static const char *const targets[] = {"generic", "avx2", "avx512"};
+static bd_arena arena;
+
+/* x [images, channels, height, width], weights [outputs, channels, rows, columns] or, of
+ * gradients, y [images, outputs, places]. */
+enum {
+    IMAGES,
+    OUTPUTS,
+    CHANNELS,
+    HEIGHT,
+    WIDTH,
+    ROWS,
+    COLUMNS,
+    STRIDE,
+    DILATION,
+    PADDING,
+    GIVEN,
+    Y_HEIGHT = GIVEN,
+    Y_WIDTH,
+    PLANE,      /* of x */
+    IMAGE,      /* of x */
+    ROW_STRIDE, /* between windows, of memory */
+    ROW_DILATION,
+    OFFSET, /* of the first window */
+    LOW,
+    KERNEL, /* elements of a window */
+    WEIGHTS, /* of an output */
+    Y_PLANE,
+    Y_IMAGE,
+    RUN, /* columns * channels */
+    INTS
+};
+
+static const int64_t cases[][GIVEN] = {
+    {1, 1, 1, 5, 5, 3, 3, 1, 1, 1},     {2, 8, 3, 9, 11, 3, 3, 1, 1, 1},
+    {1, 17, 16, 7, 7, 3, 3, 1, 1, 1},   {2, 9, 5, 20, 23, 3, 2, 2, 1, 1},
+    {1, 33, 4, 31, 30, 5, 3, 1, 2, 2},  {3, 5, 8, 17, 16, 7, 7, 2, 1, 3},
+    {2, 64, 24, 14, 14, 3, 3, 1, 1, 1}, {1, 3, 2, 40, 100, 3, 3, 3, 2, 0},
+    {1, 130, 19, 12, 50, 3, 3, 1, 1, 4}, {5, 12, 64, 8, 9, 4, 4, 1, 1, 2},
+    {2, 70, 3, 33, 70, 3, 3, 1, 1, 1},  {1, 2, 113, 60, 6, 3, 1, 1, 1, 2},
+    {1, 3, 16, 40, 7, 3, 1, 1, 1, 2},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void set_ints(const int64_t *given, int64_t *out)
+{
+    memcpy(out, given, GIVEN * sizeof *given);
+    int64_t reach_y = given[DILATION] * (given[ROWS] - 1) + 1;
+    int64_t reach_x = given[DILATION] * (given[COLUMNS] - 1) + 1;
+    out[Y_HEIGHT] = (given[HEIGHT] + 2 * given[PADDING] - reach_y) / given[STRIDE] + 1;
+    out[Y_WIDTH] = (given[WIDTH] + 2 * given[PADDING] - reach_x) / given[STRIDE] + 1;
+    out[PLANE] = given[HEIGHT] * given[WIDTH];
+    out[IMAGE] = out[PLANE] * given[CHANNELS];
+    out[ROW_STRIDE] = given[STRIDE] * given[WIDTH];
+    out[ROW_DILATION] = given[DILATION] * given[WIDTH];
+    out[OFFSET] = -given[PADDING] * (given[WIDTH] + 1);
+    out[LOW] = -given[PADDING];
+    out[KERNEL] = given[ROWS] * given[COLUMNS];
+    out[WEIGHTS] = out[KERNEL] * given[CHANNELS];
+    out[Y_PLANE] = out[Y_HEIGHT] * out[Y_WIDTH];
+    out[Y_IMAGE] = out[Y_PLANE] * given[OUTPUTS];
+    out[RUN] = given[COLUMNS] * given[CHANNELS];
+}
+
+/* The guard that a row and a column of a window lie in x. */
+static int inside(bd_kir_builder *b, const int *place, const int *element)
+{
+    int number = -1;
+    for (int d = 0; d < 2; d++) {
+        bd_kir_guard guard = {.offset = bd_kir_arg(LOW),
+                              .extent = bd_kir_arg(d ? WIDTH : HEIGHT),
+                              .also = (uint16_t)(number + 1)};
+        for (int axis = 0; axis < BD_KIR_AXES_MAX; axis++)
+            guard.strides[axis] = bd_kir_const(0);
+        guard.strides[place[d]] = bd_kir_arg(STRIDE);
+        guard.strides[element[d]] = bd_kir_arg(DILATION);
+        number = bd_kir_add_guard(b, &guard);
+    }
+    return number;
+}
+
+static void yield(bd_kir_builder *b, bd_kir_phase_kind phase, const bd_kir_access *access,
+                  int guard, bool changed)
+{
+    bd_kir_begin_phase(b, phase);
+    bd_kir_value value = kir_load(b, access, guard);
+    bd_kir_unary(b, BD_KIR_YIELD, changed ? bd_kir_unary(b, BD_KIR_NEG, value) : value);
+}
+
+static bd_kir *store_sums(bd_kir_builder *b, const bd_kir_access *out, burn_dtype dtype)
+{
+    bd_kir_begin_phase(b, BD_KIR_EPILOGUE);
+    bd_kir_instr acc = {.code = BD_KIR_ACC, .dtype = (uint8_t)dtype};
+    kir_store(b, out, bd_kir_emit(b, &acc));
+    return kir_finish(b, &arena);
+}
+
+static bd_kir *convolution(burn_dtype dtype, bool padded, bool changed)
+{
+    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
+    for (int i = 0; i < INTS; i++)
+        bd_kir_add_int(b);
+    int image = bd_kir_add_axis(b, BD_KIR_BATCH, bd_kir_arg(IMAGES));
+    int output = bd_kir_add_axis(b, BD_KIR_M, bd_kir_arg(OUTPUTS));
+    int place[] = {bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_HEIGHT)),
+                   bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_WIDTH))};
+    int channel = bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(CHANNELS));
+    int element[] = {bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(ROWS)),
+                     bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(COLUMNS))};
+    bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
+    bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
+    bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
+    x.offset = bd_kir_arg(OFFSET);
+    x.strides[image] = bd_kir_arg(IMAGE);
+    x.strides[channel] = bd_kir_arg(PLANE);
+    x.strides[place[0]] = bd_kir_arg(ROW_STRIDE);
+    x.strides[place[1]] = bd_kir_arg(STRIDE);
+    x.strides[element[0]] = bd_kir_arg(ROW_DILATION);
+    x.strides[element[1]] = bd_kir_arg(DILATION);
+    w.strides[output] = bd_kir_arg(WEIGHTS);
+    w.strides[channel] = bd_kir_arg(KERNEL);
+    w.strides[element[0]] = bd_kir_arg(COLUMNS);
+    w.strides[element[1]] = bd_kir_const(1);
+    y.strides[image] = bd_kir_arg(Y_IMAGE);
+    y.strides[output] = bd_kir_arg(Y_PLANE);
+    y.strides[place[0]] = bd_kir_arg(Y_WIDTH);
+    y.strides[place[1]] = bd_kir_const(1);
+    yield(b, BD_KIR_OPERAND_A, &w, -1, changed);
+    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
+    return store_sums(b, &y, dtype);
+}
+
+/* out [outputs, rows, columns, channels] = sum over images and places of y * x. */
+static bd_kir *weight_gradient(burn_dtype dtype, bool padded, bool changed)
+{
+    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
+    for (int i = 0; i < INTS; i++)
+        bd_kir_add_int(b);
+    int output = bd_kir_add_axis(b, BD_KIR_M, bd_kir_arg(OUTPUTS));
+    int element[] = {bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(ROWS)),
+                     bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(COLUMNS))};
+    int channel = bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(CHANNELS));
+    int image = bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(IMAGES));
+    int place[] = {bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(Y_HEIGHT)),
+                   bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(Y_WIDTH))};
+    bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
+    bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
+    bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
+    x.offset = bd_kir_arg(OFFSET);
+    x.strides[image] = bd_kir_arg(IMAGE);
+    x.strides[channel] = bd_kir_arg(PLANE);
+    x.strides[place[0]] = bd_kir_arg(ROW_STRIDE);
+    x.strides[place[1]] = bd_kir_arg(STRIDE);
+    x.strides[element[0]] = bd_kir_arg(ROW_DILATION);
+    x.strides[element[1]] = bd_kir_arg(DILATION);
+    y.strides[image] = bd_kir_arg(Y_IMAGE);
+    y.strides[output] = bd_kir_arg(Y_PLANE);
+    y.strides[place[0]] = bd_kir_arg(Y_WIDTH);
+    y.strides[place[1]] = bd_kir_const(1);
+    w.strides[output] = bd_kir_arg(WEIGHTS);
+    w.strides[element[0]] = bd_kir_arg(RUN);
+    w.strides[element[1]] = bd_kir_arg(CHANNELS);
+    w.strides[channel] = bd_kir_const(1);
+    yield(b, BD_KIR_OPERAND_A, &y, -1, changed);
+    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
+    return store_sums(b, &w, dtype);
+}
+
+/* Whole numbers of few bits, whose sums are exact, or fractions. */
+static void fill(void *to, burn_dtype dtype, int64_t count, uint32_t seed, bool whole)
+{
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        double value = whole ? (double)(seed >> 16) / 13107 : (double)(seed >> 8) * 0x1p-24;
+        value = whole ? (double)(int)value - 2 : value - 0.5;
+        if (dtype == BURN_F64)
+            ((double *)to)[i] = value;
+        else
+            ((float *)to)[i] = (float)value;
+    }
+}
+
+/* What a device makes of a case: the bytes of the output, of the heap. */
+static char *result_of(const bd_driver *driver, bd_device *device, const bd_kir *program,
+                       const int64_t *given, bool gradient, bool whole, size_t *out_bytes)
+{
+    int64_t ints[INTS];
+    set_ints(given, ints);
+    burn_dtype dtype = program->buffers[0].dtype;
+    int64_t y = ints[IMAGES] * ints[Y_IMAGE], w = ints[OUTPUTS] * ints[WEIGHTS];
+    int64_t counts[] = {ints[IMAGES] * ints[IMAGE], gradient ? y : w, gradient ? w : y};
+    void *buffers[3];
+    for (int i = 0; i < 3; i++) {
+        buffers[i] = malloc((size_t)counts[i] * burn_dtype_size(dtype));
+        fill(buffers[i], dtype, counts[i], (uint32_t)i + 1, whole);
+    }
+    kir_run(driver, device, program, &(bd_block){.ints = ints, .buffers = buffers});
+    free(buffers[0]);
+    free(buffers[1]);
+    *out_bytes = (size_t)counts[2] * burn_dtype_size(dtype);
+    return buffers[2];
+}
+
+typedef bd_kir *maker(burn_dtype dtype, bool padded, bool changed);
+
+/* bits 0 and 1: the form of program; 2: f64 */
+static const bd_kir *program_of(int bits)
+{
+    maker *make = bits & 1 ? weight_gradient : convolution;
+    return make(bits & 4 ? BURN_F64 : BURN_F32, true, bits & 2);
+}
+
+static bool open_cpu(int target, int threads, bd_device **out)
+{
+    bd_device_options options = {.threads = threads, .target = targets[target]};
+    bd_error *err = bd_cpu_driver.open(&options, out);
+    if (err) {
+        ck_assert_int_eq(bd_error_code(err), BD_CODE_UNSUPPORTED);
+        bd_error_free(err);
+    }
+    return !err;
+}
+
+static void compare(bd_device *cpu, bd_device *ref, const bd_kir *program, int number,
+                    bool gradient)
+{
+    size_t bytes = 0;
+    char *want = result_of(&bd_ref_driver, ref, program, cases[number], gradient, true, &bytes);
+    char *have = result_of(&bd_cpu_driver, cpu, program, cases[number], gradient, true, &bytes);
+    ck_assert_msg(memcmp(want, have, bytes) == 0, "case %d, gradient %d", number, gradient);
+    free(want);
+    free(have);
+}
+
+START_TEST(every_size)
+{
+    bd_device *cpu, *ref;
+    if (!open_cpu(_i, 2, &cpu))
+        return;
+    ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
+    bd_arena_init(&arena);
+    for (int bits = 0; bits < 8; bits++) {
+        const bd_kir *program = program_of(bits);
+        for (int i = 0; i < CASES; i++)
+            compare(cpu, ref, program, i, bits & 1);
+    }
+    maker *const makers[] = {convolution, weight_gradient};
+    for (int gradient = 0; gradient < 2; gradient++) {
+        const bd_kir *program = makers[gradient](BURN_F32, false, false);
+        for (int i = 0; i < CASES; i++)
+            if (cases[i][PADDING] == 0)
+                compare(cpu, ref, program, i, gradient);
+    }
+    bd_arena_deinit(&arena);
+    bd_cpu_driver.ops->close(cpu);
+    bd_ref_driver.ops->close(ref);
+}
+END_TEST
+
+START_TEST(threads_do_not_change_bits)
+{
+    bd_arena_init(&arena);
+    for (int bits = 0; bits < 4; bits++) {
+        char *first[CASES] = {0};
+        const bd_kir *program = program_of(bits);
+        for (int threads = 1; threads <= 3; threads++) {
+            bd_device *cpu;
+            ck_assert(open_cpu(0, threads, &cpu));
+            for (int i = 0; i < CASES; i++) {
+                size_t bytes = 0;
+                char *have =
+                    result_of(&bd_cpu_driver, cpu, program, cases[i], bits & 1, false, &bytes);
+                if (!first[i]) {
+                    first[i] = have;
+                    continue;
+                }
+                ck_assert_msg(memcmp(have, first[i], bytes) == 0, "case %d, %d threads", i,
+                              threads);
+                free(have);
+            }
+            bd_cpu_driver.ops->close(cpu);
+        }
+        for (int i = 0; i < CASES; i++)
+            free(first[i]);
+    }
+    bd_arena_deinit(&arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("windows");
+    TCase *tests = tcase_create("windows");
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, every_size, 0, 3);
+    tcase_add_test(tests, threads_do_not_change_bits);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -66,7 +66,7 @@ typedef struct bd_device_options {
     const char *cache_path; /* folder for compiled objects; NULL = none */
     uint64_t cache_bytes_max;
     bool compile_never;     /* a kernel that is not cached is an UNAVAILABLE error */
-    const char *target;     /* cpu: "generic", "avx2", "avx512" or NULL = the host's best */
+    const char *target;     /* cpu: "generic", "avx2" … (cpu/jit.h) or NULL = the host's best */
 } bd_device_options;
 
 typedef struct bd_device_facts {

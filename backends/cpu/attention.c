@@ -130,8 +130,9 @@ static void pack_keys(const attention *own, const sizes *s, const bd_call *call,
             rectangle over = {first + group, least(own->turn_rows, rows - group), k, count,
                               temp, TEMP_COLUMNS};
             evaluate(call, own->key, batch, &over);
-            own->micro.turn(temp, TEMP_COLUMNS, to + (k * s->columns + group) * own->bytes,
-                            s->columns, over.rows, count);
+            own->micro.turn(temp, TEMP_COLUMNS * own->bytes,
+                            to + (k * s->columns + group) * own->bytes, s->columns, over.rows,
+                            count);
         }
     }
 }
@@ -186,9 +187,9 @@ static void multiply(const attention *own, const product *p)
         for (int64_t row = 0; row < p->rows; row += rows) {
             rows = own->rows_of[least(p->rows - row, own->tile_rows)];
             own->micro.tiles[own->vectors][rows](
-                p->a + (row * p->a_step + p->first) * own->bytes, p->a_step, 1, b, width,
-                p->c + (row * p->c_step + column) * own->bytes, p->c_step, p->last - p->first,
-                p->first > 0);
+                p->a + (row * p->a_step + p->first) * own->bytes, p->a_step * own->bytes, 1, b,
+                width, p->c + (row * p->c_step + column) * own->bytes, p->c_step,
+                p->last - p->first, p->first > 0);
         }
     }
 }
@@ -359,7 +360,7 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     burn_dtype element;
     bd_micro found;
     BD_TRY(bd_attention_element(program, &element));
-    BD_TRY(bd_micro_find(target, micro, &found));
+    BD_TRY(bd_micro_find(target, element, micro, &found));
     bool products = bd_gemm_phase(program, BD_KIR_OPERAND_A) != NULL;
     bd_pass_function query = function_of(own_code, "qa"), key = function_of(own_code, "kb");
     if ((products && (!query || !key)) || !function_of(own_code, "sc") ||
@@ -381,9 +382,9 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     own->k = bd_kir_axis_of(program, BD_KIR_K);
     own->e = bd_kir_axis_of(program, BD_KIR_E);
     own->later = find_later(program);
-    own->vectors = bd_micro_vectors(target);
+    own->vectors = bd_micro_vectors(target, element);
     for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++) {
-        bool has = bd_micro_has(target, own->vectors, rows);
+        bool has = bd_micro_has(target, element, own->vectors, rows);
         own->rows_of[rows] = has ? rows : own->rows_of[rows - 1];
         own->tile_rows = own->rows_of[rows];
     }

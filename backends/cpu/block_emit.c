@@ -216,12 +216,14 @@ static void rows_of_block(block_writer *w, unsigned lanes)
 void bd_block_emit(bd_module *module, const bd_kir *program, const char *name,
                    const bd_block_spec *spec)
 {
-    bool wide = spec->element == BURN_F64, turned = spec->turned;
+    burn_dtype element = spec->element;
+    bool wide = element == BURN_F64, turned = spec->turned;
+    LLVMTypeRef numbers = wide ? module->f64 : module->f32;
     block_writer w = {.phase = bd_gemm_phase(program, spec->kind),
                       .outer = side_of(program, spec->outer_role),
                       .inner = side_of(program, spec->inner_role),
-                      .element = spec->element,
-                      .scalar = wide ? module->f64 : module->f32};
+                      .element = element,
+                      .scalar = element == BURN_BF16 ? module->i16 : numbers};
     bd_emit *emit = w.emit = bd_emit_create(module, program, name);
     set_batch(emit);
     for (int p = 0; p < program->phase_count; p++)

@@ -20,6 +20,8 @@
 #include "proto/base/alloc.h"
 
 enum { COMPILERS_MAX = 16, HUGE_BYTES = 2 << 20 };
+/* Elements of contractions. */
+enum { MICRO_F32, MICRO_F64, MICRO_BF16, MICRO_KINDS };
 
 struct bd_device {
     bd_target target;
@@ -32,7 +34,7 @@ struct bd_device {
     bd_compiler *idle[COMPILERS_MAX];
     int idle_count;
     pthread_mutex_t micro_lock;
-    bd_loaded *micro[2][2]; /* of contractions in f32 and f64, and tabled; NULL until needed */
+    bd_loaded *micro[MICRO_KINDS][2]; /* also tabled; NULL until one is needed */
     _Atomic uint64_t compiles, cache_hits;
 };
 
@@ -51,7 +53,7 @@ static void cpu_close(bd_device *device)
     for (int i = 0; i < device->idle_count; i++)
         bd_compiler_destroy(device->idle[i]);
     bd_object_cache_close(device->cache);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 2 * MICRO_KINDS; i++)
         bd_code_free(device->micro[i / 2][i % 2]);
     bd_code_arena_destroy(device->code);
     pthread_mutex_destroy(&device->lock);
@@ -256,7 +258,8 @@ static bd_error *load_micro(bd_device *device, burn_dtype element, bool tabled, 
 static bd_error *take_micro(bd_device *device, burn_dtype element, bool tabled,
                             const bd_loaded **out)
 {
-    bd_loaded **place = &device->micro[element == BURN_F64][tabled];
+    int kind = element == BURN_F64 ? MICRO_F64 : element == BURN_BF16 ? MICRO_BF16 : MICRO_F32;
+    bd_loaded **place = &device->micro[kind][tabled];
     bd_error *err = NULL;
     pthread_mutex_lock(&device->micro_lock);
     if (!*place)
@@ -273,9 +276,10 @@ static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded
         return bd_loop_create(&device->target, program, code, out);
     if (by_gemm(program)) {
         const bd_loaded *micro = NULL, *tabled = NULL;
-        BD_TRY(take_micro(device, bd_gemm_element(program), false, &micro));
-        if (bd_gemm_has_windows(program))
-            BD_TRY(take_micro(device, bd_gemm_element(program), true, &tabled));
+        burn_dtype element = bd_gemm_element(&device->target, program);
+        BD_TRY(take_micro(device, element, false, &micro));
+        if (bd_gemm_has_windows(&device->target, program))
+            BD_TRY(take_micro(device, element, true, &tabled));
         return bd_gemm_create(&device->target, program, code, micro, tabled, out);
     }
     if (program->family == BD_KIR_ATTENTION) {

@@ -35,9 +35,21 @@ bool bd_gemm_fits(const bd_kir *program)
     return type == BURN_F32 || type == BURN_F64;
 }
 
-burn_dtype bd_gemm_element(const bd_kir *program)
+burn_dtype bd_gemm_sum(const bd_kir *program)
 {
     return sum_type(program) == BURN_F64 ? BURN_F64 : BURN_F32;
+}
+
+static bool yields_bf16(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    const bd_kir_phase *phase = bd_gemm_phase(program, kind);
+    return program->instrs[phase->first + phase->count - 1].dtype == BURN_BF16;
+}
+
+burn_dtype bd_gemm_element(const bd_target *target, const bd_kir *program)
+{
+    bool narrow = yields_bf16(program, BD_KIR_OPERAND_A) && yields_bf16(program, BD_KIR_OPERAND_B);
+    return narrow && target->bf16 ? BURN_BF16 : bd_gemm_sum(program);
 }
 
 bool bd_gemm_may_walk(const bd_kir *program, bd_kir_phase_kind kind, bd_gemm_walk walk)
@@ -65,24 +77,25 @@ const char *bd_gemm_pack_name(bd_kir_phase_kind kind, bd_gemm_walk walk)
 }
 
 /* Whether an operand is the elements of one buffer, those that a guard leaves out 0. */
-static bool loads_only(const bd_kir *program, bd_kir_phase_kind kind)
+static bool loads_only(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind)
 {
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     const bd_kir_instr *load = &program->instrs[phase->first];
     return phase->count == 2 && load->code == BD_KIR_LOAD &&
-           (burn_dtype)load->dtype == bd_gemm_element(program);
+           (burn_dtype)load->dtype == bd_gemm_element(target, program);
 }
 
-bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind)
+bool bd_gemm_plain(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind)
 {
-    return loads_only(program, kind) &&
+    return loads_only(target, program, kind) &&
            program->instrs[bd_gemm_phase(program, kind)->first].guard < 0;
 }
 
-bool bd_gemm_has_windows(const bd_kir *program)
+bool bd_gemm_has_windows(const bd_target *target, const bd_kir *program)
 {
-    return loads_only(program, BD_KIR_OPERAND_B) && has_several(program, BD_KIR_K) &&
-           bd_kir_axis_of(program, BD_KIR_N) >= 0;
+    return loads_only(target, program, BD_KIR_OPERAND_B) && has_several(program, BD_KIR_K) &&
+           bd_kir_axis_of(program, BD_KIR_N) >= 0 &&
+           bd_gemm_element(target, program) != BURN_BF16;
 }
 
 static bool uses_batch(const bd_kir *program, const bd_kir_int *strides)
@@ -93,9 +106,9 @@ static bool uses_batch(const bd_kir *program, const bd_kir_int *strides)
     return false;
 }
 
-bool bd_gemm_packs(const bd_kir *program, bd_kir_phase_kind kind)
+bool bd_gemm_packs(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind)
 {
-    return !bd_gemm_plain(program, kind) || has_several(program, BD_KIR_K) ||
+    return !bd_gemm_plain(target, program, kind) || has_several(program, BD_KIR_K) ||
            has_several(program, kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N);
 }
 
@@ -124,7 +137,7 @@ static bool is_batched(const bd_kir *program, const bd_kir_phase *phase)
 /* False if the object lacks a pack function. */
 static bool find_packs(const bd_gemm *gemm, bd_kir_phase_kind kind, bd_gemm_operand *out)
 {
-    bool packs = bd_gemm_packs(gemm->program, kind);
+    bool packs = bd_gemm_packs(&gemm->target, gemm->program, kind);
     for (bd_gemm_walk walk = 0; walk < BD_GEMM_WALKS; walk++) {
         out->walks[walk] = bd_gemm_may_walk(gemm->program, kind, walk);
         if (!packs || !out->walks[walk])
@@ -143,8 +156,8 @@ static bool describe_operand(const bd_gemm *gemm, bd_kir_phase_kind kind, bd_gem
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     const bd_kir_instr *load = &program->instrs[phase->first];
     out->batched = is_batched(program, phase);
-    out->plain = bd_gemm_plain(program, kind);
-    if (loads_only(program, kind))
+    out->plain = bd_gemm_plain(&gemm->target, program, kind);
+    if (loads_only(&gemm->target, program, kind))
         out->access = program->accesses[load->index];
     return find_packs(gemm, kind, out);
 }
@@ -166,7 +179,7 @@ static bool describe_epilogue(bd_gemm *gemm)
 
 double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops)
 {
-    return flops / (1.5 * (double)gemm->lanes * 4.0);
+    return flops / ((gemm->row_unit > 1 ? 8.0 : 1.5) * (double)gemm->lanes * 4.0);
 }
 
 static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passes)
@@ -234,9 +247,10 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
 {
     bd_micro found;
     bd_micro_tabled found_tabled = {0};
-    BD_TRY(bd_micro_find(target, micro, &found));
+    burn_dtype element = bd_gemm_element(target, program);
+    BD_TRY(bd_micro_find(target, element, micro, &found));
     if (tabled)
-        BD_TRY(bd_micro_find_tabled(target, tabled, &found_tabled));
+        BD_TRY(bd_micro_find_tabled(target, element, tabled, &found_tabled));
     bd_gemm *gemm = bd_alloc_zeroed(sizeof *gemm);
     bd_arena_init(&gemm->arena);
     gemm->base = (bd_kernel){.ops = &ops, .code = own_code};
@@ -247,8 +261,9 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
     gemm->windows = tabled != NULL;
     const bd_kir_phase *b = bd_gemm_phase(program, BD_KIR_OPERAND_B);
     gemm->window_guard = program->instrs[b->first].guard;
-    gemm->element = bd_gemm_element(program);
-    gemm->element_bytes = (int64_t)burn_dtype_size(gemm->element);
+    gemm->element = element;
+    gemm->element_bytes = bd_micro_bytes(element);
+    gemm->row_unit = bd_micro_row_unit(target, element);
     gemm->lanes = target->vector_bytes / gemm->element_bytes;
     gemm->turn_rows = bd_micro_turn_rows(target, gemm->element);
     bd_gemm_costs(gemm);

@@ -5,11 +5,11 @@ static void write_packs(bd_module *module, const bd_kir *program, bd_kir_phase_k
 {
     int rows = kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N;
     for (bd_gemm_walk walk = 0; walk < BD_GEMM_WALKS; walk++) {
-        if (!bd_gemm_packs(program, kind) || !bd_gemm_may_walk(program, kind, walk))
+        if (!bd_gemm_packs(module->target, program, kind) || !bd_gemm_may_walk(program, kind, walk))
             continue;
         bool along_k = walk == BD_GEMM_ALONG_K;
         bd_block_spec spec = {.kind = kind,
-                              .element = bd_gemm_element(program),
+                              .element = bd_gemm_element(module->target, program),
                               .outer_role = along_k ? rows : BD_KIR_K,
                               .inner_role = along_k ? BD_KIR_K : rows,
                               .turned = !along_k};
@@ -25,7 +25,7 @@ bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program)
     write_packs(module, program, BD_KIR_OPERAND_B);
     bool down = bd_gemm_epilogue_down(program);
     bd_block_spec spec = {.kind = BD_KIR_EPILOGUE,
-                          .element = bd_gemm_element(program),
+                          .element = bd_gemm_sum(program),
                           .outer_role = down ? BD_BLOCK_NO_ROLE : BD_KIR_M,
                           .inner_role = down ? BD_KIR_M : BD_KIR_N,
                           .turned = down};

@@ -5,32 +5,35 @@
 #include <string.h>
 
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/gemm_writer.h"
 #include "proto/base/assert.h"
 
-/* One function being written. */
-typedef struct writer {
-    bd_module *module;
-    LLVMBuilderRef builder;
-    LLVMValueRef function;
-    LLVMTypeRef scalar, vector;
-    unsigned lanes, scalar_bytes;
-    bool tabled;
-} writer;
-
-int bd_micro_vectors(const bd_target *target)
+static bool by_amx(const bd_target *target, burn_dtype element)
 {
-    return target->vector_bytes == 64 ? 3 : 2;
+    return element == BURN_BF16 && target->amx;
 }
 
-bool bd_micro_has(const bd_target *target, int vectors, int rows)
+int bd_micro_row_unit(const bd_target *target, burn_dtype element)
 {
+    return by_amx(target, element) ? BD_MICRO_AMX_ROWS : 1;
+}
+
+int bd_micro_vectors(const bd_target *target, burn_dtype element)
+{
+    return target->vector_bytes == 64 && !by_amx(target, element) ? 3 : 2;
+}
+
+bool bd_micro_has(const bd_target *target, burn_dtype element, int vectors, int rows)
+{
+    if (by_amx(target, element))
+        return rows >= 1 && rows <= 2 && vectors >= 1 && vectors <= 2;
     bool many_registers = target->vector_bytes == 64; /* 32 of them, else 16 */
     if (rows < 1 || vectors < 1)
         return false;
     if (vectors == 4)
         return many_registers && rows <= 4;
     int most = many_registers ? BD_MICRO_ROWS_MAX : target->fma ? 6 : 4;
-    return vectors <= bd_micro_vectors(target) && rows <= most && rows != 5 && rows != 7;
+    return vectors <= bd_micro_vectors(target, element) && rows <= most && rows != 5 && rows != 7;
 }
 
 /* Shuffles of 32 bytes are cheaper to generate and to run than those of 64. */
@@ -41,55 +44,10 @@ static unsigned turn_bytes(const bd_target *target)
 
 int bd_micro_turn_rows(const bd_target *target, burn_dtype element)
 {
-    return (int)(turn_bytes(target) / burn_dtype_size(element));
+    return (int)(turn_bytes(target) / bd_micro_bytes(element));
 }
 
-static LLVMValueRef i64(const writer *w, int64_t value)
-{
-    return LLVMConstInt(w->module->i64, (unsigned long long)value, 1);
-}
-
-static LLVMValueRef parameter(const writer *w, unsigned number)
-{
-    return LLVMGetParam(w->function, number);
-}
-
-/* base + index elements */
-static LLVMValueRef at(const writer *w, LLVMValueRef base, LLVMValueRef index)
-{
-    return LLVMBuildGEP2(w->builder, w->scalar, base, &index, 1, "");
-}
-
-static LLVMValueRef load(const writer *w, LLVMTypeRef type, LLVMValueRef pointer)
-{
-    LLVMValueRef value = LLVMBuildLoad2(w->builder, type, pointer, "");
-    LLVMSetAlignment(value, w->scalar_bytes);
-    return value;
-}
-
-static void store(const writer *w, LLVMValueRef value, LLVMValueRef pointer)
-{
-    LLVMSetAlignment(LLVMBuildStore(w->builder, value, pointer), w->scalar_bytes);
-}
-
-static LLVMValueRef multiply_add(const writer *w, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
-{
-    LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef arguments[] = {a, b, c};
-    return bd_module_intrinsic(w->module, w->builder, "llvm.fmuladd", &type, 1, arguments, 3);
-}
-
-static LLVMValueRef splat(const writer *w, LLVMValueRef scalar)
-{
-    LLVMValueRef lane = LLVMConstInt(w->module->i32, 0, 0);
-    LLVMValueRef one =
-        LLVMBuildInsertElement(w->builder, LLVMGetPoison(w->vector), scalar, lane, "");
-    LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(w->module->i32, w->lanes));
-    return LLVMBuildShuffleVector(w->builder, one, LLVMGetPoison(w->vector), zeros, "");
-}
-
-/* parameters: one letter each, p = pointer, i = i64; pointers do not alias. */
-static void begin(writer *w, const char *name, const char *parameters)
+void bd_writer_begin(writer *w, const char *name, const char *parameters)
 {
     LLVMTypeRef types[9];
     unsigned count = (unsigned)strlen(parameters);
@@ -111,26 +69,6 @@ static void begin(writer *w, const char *name, const char *parameters)
         LLVMAddTargetDependentFunctionAttr(w->function, "prefer-vector-width", "512");
     LLVMPositionBuilderAtEnd(
         w->builder, LLVMAppendBasicBlockInContext(w->module->context, w->function, "entry"));
-}
-
-static LLVMBasicBlockRef block(const writer *w, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(w->module->context, w->function, name);
-}
-
-static void go(const writer *w, LLVMBasicBlockRef to)
-{
-    LLVMPositionBuilderAtEnd(w->builder, to);
-}
-
-static void incoming(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from)
-{
-    LLVMAddIncoming(phi, &value, &from, 1);
-}
-
-static LLVMValueRef compare(const writer *w, LLVMIntPredicate how, LLVMValueRef a, LLVMValueRef b)
-{
-    return LLVMBuildICmp(w->builder, how, a, b, "");
 }
 
 /* ---- tiles ---- */
@@ -165,9 +103,8 @@ static void prefetch(const writer *w, LLVMValueRef pointer, LLVMValueRef step, i
  * addresses of the machine have it. So the loop moves a single pointer. */
 static void row_offsets(const writer *w, int rows, LLVMValueRef *out)
 {
-    LLVMValueRef step = LLVMBuildMul(w->builder, parameter(w, 1), i64(w, w->scalar_bytes), "");
     for (int r = 1; r < rows; r += 2)
-        out[r] = LLVMBuildMul(w->builder, step, i64(w, r), "");
+        out[r] = LLVMBuildMul(w->builder, parameter(w, 1), i64(w, r), "");
 }
 
 static LLVMValueRef row_place(const writer *w, LLVMValueRef a, const LLVMValueRef *offsets, int row)
@@ -246,7 +183,7 @@ static void write_tile(writer *w, int rows, int vectors)
 {
     char name[16];
     snprintf(name, sizeof name, "%c%dx%d", w->tabled ? 'w' : 'm', rows, vectors);
-    begin(w, name, w->tabled ? "piipppiii" : "piipipiii");
+    bd_writer_begin(w, name, w->tabled ? "piipppiii" : "piipipiii");
     int cells = rows * vectors;
     LLVMValueRef depth = parameter(w, 7);
     LLVMValueRef starts[CELLS_MAX], sums[CELLS_MAX], next[CELLS_MAX], finals[CELLS_MAX];
@@ -373,7 +310,7 @@ static void write_dots(writer *w, int rows, int others)
 {
     char name[16];
     snprintf(name, sizeof name, "d%dx%d", rows, others);
-    begin(w, name, "pipipii");
+    bd_writer_begin(w, name, "pipipii");
     dot_rows d = {.rows = rows, .others = others};
     for (int r = 0; r < rows; r++)
         d.s[r] = row_pointer(w, 0, 1, r);
@@ -443,14 +380,14 @@ static void row_pointers(const writer *w, LLVMValueRef *out)
     for (unsigned r = 0; r < w->lanes; r++) {
         LLVMValueRef inside = compare(w, LLVMIntSLT, i64(w, r), last);
         LLVMValueRef row = LLVMBuildSelect(w->builder, inside, i64(w, r), last, "");
-        LLVMValueRef step = LLVMBuildMul(w->builder, row, parameter(w, 1), "");
-        out[r] = at(w, parameter(w, 0), step);
+        LLVMValueRef offset = LLVMBuildMul(w->builder, row, parameter(w, 1), "");
+        out[r] = LLVMBuildGEP2(w->builder, w->module->i8, parameter(w, 0), &offset, 1, "");
     }
 }
 
 static void write_turn(writer *w)
 {
-    begin(w, "t", "pipiii");
+    bd_writer_begin(w, "t", "pipiii");
     LLVMValueRef pointers[64], rows[64];
     row_pointers(w, pointers);
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(w->builder);
@@ -501,26 +438,28 @@ static void set_lanes(writer *w, unsigned vector_bytes)
 
 static writer writer_of(bd_module *module, burn_dtype element, bool tabled)
 {
-    bool wide = element == BURN_F64;
-    writer w = {.module = module, .scalar = wide ? module->f64 : module->f32, .tabled = tabled};
-    w.scalar_bytes = wide ? 8 : 4;
+    writer w = {.module = module,
+                .scalar = element == BURN_F64 ? module->f64 : module->f32,
+                .scalar_bytes = (unsigned)bd_micro_bytes(element),
+                .pairs = element == BURN_BF16,
+                .tabled = tabled};
     w.builder = LLVMCreateBuilderInContext(module->context);
     set_lanes(&w, module->target->vector_bytes);
     return w;
 }
 
-static void write_tiles(writer *w, int most_vectors)
+static void write_tiles(writer *w, burn_dtype element, int most_vectors)
 {
     for (int vectors = 1; vectors <= most_vectors; vectors++)
         for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
-            if (bd_micro_has(w->module->target, vectors, rows))
+            if (bd_micro_has(w->module->target, element, vectors, rows))
                 write_tile(w, rows, vectors);
 }
 
 void bd_micro_emit_tabled(bd_module *module, burn_dtype element)
 {
     writer w = writer_of(module, element, true);
-    write_tiles(&w, bd_micro_vectors(module->target));
+    write_tiles(&w, element, bd_micro_vectors(module->target, element));
     LLVMDisposeBuilder(w.builder);
 }
 
@@ -528,8 +467,13 @@ void bd_micro_emit(bd_module *module, burn_dtype element)
 {
     const bd_target *target = module->target;
     writer w = writer_of(module, element, false);
-    write_tiles(&w, BD_MICRO_VECTORS_MAX);
-    for (int others = 1; others <= BD_MICRO_DOT_ROWS; others *= 2) {
+    if (by_amx(target, element))
+        bd_amx_write(&w);
+    else
+        write_tiles(&w, element, BD_MICRO_VECTORS_MAX);
+    if (w.pairs)
+        bd_pairs_write(&w);
+    for (int others = 1; others <= BD_MICRO_DOT_ROWS && !w.pairs; others *= 2) {
         write_dots(&w, 1, others);
         write_dots(&w, BD_MICRO_DOT_ROWS, others);
     }
@@ -538,11 +482,11 @@ void bd_micro_emit(bd_module *module, burn_dtype element)
     LLVMDisposeBuilder(w.builder);
 }
 
-/* The one place where loaded code becomes functions. */
+/* The one place where loaded code becomes functions. kind t, p, b, e: there is one of it. */
 static void *find(const bd_loaded *code, char kind, int a, int b, bd_error **err)
 {
-    char name[32] = "t";
-    if (kind != 't')
+    char name[32] = {kind};
+    if (a > 0)
         snprintf(name, sizeof name, "%c%dx%d", kind, a, b);
     void *address = bd_code_symbol(code, name);
     if (!address && !*err)
@@ -550,31 +494,43 @@ static void *find(const bd_loaded *code, char kind, int a, int b, bd_error **err
     return address;
 }
 
-bd_error *bd_micro_find_tabled(const bd_target *target, const bd_loaded *code, bd_micro_tabled *out)
+bd_error *bd_micro_find_tabled(const bd_target *target, burn_dtype element, const bd_loaded *code,
+                               bd_micro_tabled *out)
 {
     bd_error *err = NULL;
-    for (int vectors = 1; vectors <= bd_micro_vectors(target); vectors++)
+    for (int vectors = 1; vectors <= bd_micro_vectors(target, element); vectors++)
         for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
-            if (bd_micro_has(target, vectors, rows))
+            if (bd_micro_has(target, element, vectors, rows))
                 out->tiles[vectors][rows] =
                     (bd_micro_tabled_tile)(uintptr_t)find(code, 'w', rows, vectors, &err);
     return err;
 }
 
-bd_error *bd_micro_find(const bd_target *target, const bd_loaded *code, bd_micro *out)
+bd_error *bd_micro_find(const bd_target *target, burn_dtype element, const bd_loaded *code,
+                        bd_micro *out)
 {
     bd_error *err = NULL;
     bd_micro found = {0};
+    bool pairs = element == BURN_BF16;
     for (int vectors = 1; vectors <= BD_MICRO_VECTORS_MAX; vectors++)
         for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
-            if (bd_micro_has(target, vectors, rows))
+            if (bd_micro_has(target, element, vectors, rows))
                 found.tiles[vectors][rows] =
                     (bd_micro_tile)(uintptr_t)find(code, 'm', rows, vectors, &err);
-    for (int rows = 1; rows <= BD_MICRO_DOT_ROWS; rows += BD_MICRO_DOT_ROWS - 1)
+    for (int rows = 1; rows <= BD_MICRO_DOT_ROWS && !pairs; rows += BD_MICRO_DOT_ROWS - 1)
         for (int others = 1; others <= BD_MICRO_DOT_ROWS; others *= 2)
             found.dots[rows][others] =
                 (bd_micro_dots)(uintptr_t)find(code, 'd', rows, others, &err);
     found.turn = (bd_micro_turn)(uintptr_t)find(code, 't', 0, 0, &err);
+    if (pairs)
+        found.pair = (bd_micro_pair)(uintptr_t)find(code, 'p', 0, 0, &err);
+    for (int rows = 1; rows <= BD_MICRO_THIN_ROWS && pairs; rows++)
+        found.thin[rows] =
+            (bd_micro_tile)(uintptr_t)find(code, 'n', rows, BD_MICRO_THIN_VECTORS, &err);
+    if (by_amx(target, element)) {
+        found.begin = (bd_micro_begin)(uintptr_t)find(code, 'b', 0, 0, &err);
+        found.end = (bd_micro_end)(uintptr_t)find(code, 'e', 0, 0, &err);
+    }
     if (!err)
         *out = found;
     return err;

@@ -4,16 +4,7 @@
 
 #include "backends/cpu/gemm_parts.h"
 
-/* One panel: `rows` rows of A or columns of B from `first` on, stored k by k, `step` apart. */
-typedef struct panel {
-    const bd_gemm *gemm;
-    const bd_gemm_shape *shape;
-    const bd_gemm_side *side;
-    const bd_call *call;
-    int64_t batch, first, rows, step;
-    int64_t k_first; /* what stands at the panel's begin */
-    char *to;
-} panel;
+typedef bd_gemm_panel panel;
 
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
                                const bd_kir_access *access, int64_t batch)
@@ -28,7 +19,8 @@ const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
         at += batch % count * bd_kir_int_value(access->strides[axis], ints);
         batch /= count;
     }
-    return (const char *)call->buffers[access->buffer] + at * gemm->element_bytes;
+    int64_t bytes = (int64_t)burn_dtype_size(program->buffers[access->buffer].dtype);
+    return (const char *)call->buffers[access->buffer] + at * bytes;
 }
 
 /* Turns rows that lie along K; groups from the last to the first, so that the junk behind each is
@@ -38,12 +30,13 @@ static void turn(const panel *p, const char *from, int64_t from_step, int64_t k,
     const bd_gemm *gemm = p->gemm;
     int64_t group = (p->rows - 1) / gemm->turn_rows * gemm->turn_rows;
     for (; group >= 0; group -= gemm->turn_rows)
-        gemm->micro.turn(from + group * from_step * gemm->element_bytes, from_step,
+        gemm->micro.turn(from + group * from_step * gemm->element_bytes,
+                         from_step * gemm->element_bytes,
                          p->to + ((k - p->k_first) * p->step + group) * gemm->element_bytes,
                          p->step, least(gemm->turn_rows, p->rows - group), k_count);
 }
 
-static void evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, int64_t step)
+void bd_gemm_evaluate(const panel *p, int64_t k, int64_t k_count, void *memory, int64_t step)
 {
     bd_call call = *p->call;
     call.params[BD_GEMM_BATCH] = p->batch;
@@ -80,6 +73,10 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
     const bd_gemm *gemm = p->gemm;
     int64_t bytes = gemm->element_bytes;
     char *to = p->to + (k - p->k_first) * p->step * bytes;
+    if (gemm->element == BURN_BF16) {
+        bd_gemm_pack_pairs(p, k, k_count);
+        return;
+    }
     if (p->rows < p->step) /* lanes without a column: no junk, it could be slow numbers */
         memset(to, 0, (size_t)(p->step * k_count * bytes));
     if (p->side->plain) {
@@ -93,7 +90,7 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
     }
     bool along_k = p->side->walk == BD_GEMM_ALONG_K;
     if (!along_k || p->step == 1) {
-        evaluate(p, k, k_count, to, along_k ? k_count : p->step);
+        bd_gemm_evaluate(p, k, k_count, to, along_k ? k_count : p->step);
         return;
     }
     char *temp = p->call->worker_scratch + p->shape->worker_temp;
@@ -105,7 +102,7 @@ static void pack_panel(const panel *p, int64_t k, int64_t k_count)
             part.first = p->first + row;
             part.rows = least(BD_GEMM_PAD, p->rows - row);
             part.to = p->to + row * bytes;
-            evaluate(&part, at, count, temp, BD_GEMM_TURN_COLUMNS);
+            bd_gemm_evaluate(&part, at, count, temp, BD_GEMM_TURN_COLUMNS);
             turn(&part, temp, BD_GEMM_TURN_COLUMNS, at, count);
         }
     }
@@ -130,12 +127,18 @@ static void pack_block(panel *p, int64_t block, int64_t k, int64_t k_count)
     p->to = to;
 }
 
+/* k that are packed at once of an operand that lies across K: so many lines are read together. */
+static int64_t pack_rows(const bd_gemm *gemm)
+{
+    return gemm->element == BURN_BF16 ? BD_GEMM_PACK_PAIRS : BD_GEMM_PACK_ROWS;
+}
+
 void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                   const bd_gemm_side *side, int64_t batch, int64_t block, int64_t k, int64_t k_end,
                   void *to)
 {
     panel p = {gemm, shape, side, call, batch, 0, 0, 0, k, to};
-    int64_t at_once = side->across ? BD_GEMM_PACK_ROWS : most(k_end - k, 1);
+    int64_t at_once = side->across ? pack_rows(gemm) : most(k_end - k, 1);
     for (; k < k_end; k += at_once)
         pack_block(&p, block, k, least(at_once, k_end - k));
 }
@@ -149,9 +152,11 @@ void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd
         pack_block(&p, part, 0, shape->k);
         return;
     }
-    int64_t k = part * side->part_k;
-    for (int64_t block = 0; block < side->blocks; block++) {
-        p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
-        pack_block(&p, block, k, least(side->part_k, shape->k - k));
-    }
+    int64_t k = part * side->part_k, k_end = least(k + side->part_k, shape->k);
+    int64_t at_once = side->across ? pack_rows(gemm) : side->part_k;
+    for (; k < k_end; k += at_once)
+        for (int64_t block = 0; block < side->blocks; block++) {
+            p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
+            pack_block(&p, block, k, least(at_once, k_end - k));
+        }
 }

@@ -13,6 +13,9 @@
  * lie along N in short chunks of K over many columns. A tall K over a small output is split into
  * fixed ranges, whose sums a last pass adds. Blocks depend on the sizes only, so results do not
  * depend on the number of workers.
+ *   An element of BF16 is a pair along K. Panels of columns hold pairs; rows lie, also in panels,
+ * one after the other along K, as tile registers load them. Both are zero beyond K, which counts up
+ * to the next multiple of 16 pairs. A thin product reads its columns unpacked.
  */
 #pragma once
 
@@ -37,7 +40,7 @@ enum {
 enum { BD_BLOCK_NO_ROLE = -1 };
 typedef struct bd_block_spec {
     bd_kir_phase_kind kind;
-    burn_dtype element;         /* of the block: F32 or F64 */
+    burn_dtype element;         /* of the block: F32 or F64; what is packed also BF16 */
     int outer_role, inner_role; /* bd_kir_role or NO_ROLE; vectors lie along the inner one */
     bool turned;                /* rows of the block are inside, its columns outside */
 } bd_block_spec;
@@ -49,6 +52,7 @@ enum { BD_GEMM_KERNEL = 0 };
 enum {
     BD_GEMM_TURN_COLUMNS = 512,
     BD_GEMM_PACK_ROWS = 32,  /* k that are packed at once of an operand that lies across K, */
+    BD_GEMM_PACK_PAIRS = 16,  /* or of its pairs, */
     BD_GEMM_PACK_TURN = 128, /* and of columns that lie along K */
     BD_GEMM_THIN_ROWS = 4,
     BD_GEMM_PAD = 16, /* elements of junk that a transpose may leave behind a block */
@@ -102,7 +106,7 @@ typedef struct bd_gemm {
     bool plain_store;           /* the epilogue stores ACC */
     bd_kir_access out;          /* then */
     burn_dtype element;
-    int64_t element_bytes, lanes, turn_rows;
+    int64_t element_bytes, lanes, turn_rows, row_unit;
     int row_costs[BD_MICRO_ROWS_MAX + 1]; /* of a panel, and of the best pieces of a rest */
     int first_piece[BD_MICRO_ROWS_MAX + 1];
 } bd_gemm;
@@ -131,7 +135,9 @@ typedef struct bd_gemm_side {
 typedef struct bd_gemm_shape {
     bool swapped; /* rows are B's: m is the extent of N, n that of M */
     bool thin, dots;
-    int64_t batch, m, n, k;
+    int64_t batch, m, n, k; /* of BF16 k counts pairs, */
+    int64_t single_k;       /* this single numbers; k goes beyond, for whole micro-kernels */
+    int64_t sum_rows;       /* m, with those that the last panel has too many */
     int64_t panel_rows, full_rows; /* panels beyond full_rows are smaller */
     int64_t vectors;               /* of a panel of columns, but for the last one */
     int64_t splits, split_k;       /* ranges of K, each of split_k but for the last */
@@ -161,6 +167,8 @@ void bd_gemm_set_parts(const bd_gemm_shape *shape, bd_gemm_side *side);
 int64_t bd_gemm_rows_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t m);
 int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t n);
 
+/* The type of the sums: F32 or F64. */
+burn_dtype bd_gemm_sum(const bd_kir *program);
 /* The phase of a kind, or NULL. */
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether vectors of an operand phase may walk that way: where elements lie side by side. Windows
@@ -169,14 +177,31 @@ bool bd_gemm_may_walk(const bd_kir *program, bd_kir_phase_kind kind, bd_gemm_wal
 /* The pack function's name in the object. */
 const char *bd_gemm_pack_name(bd_kir_phase_kind kind, bd_gemm_walk walk);
 /* Whether an operand is the elements of one buffer as they are. */
-bool bd_gemm_plain(const bd_kir *program, bd_kir_phase_kind kind);
+bool bd_gemm_plain(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether it needs a pack function: not if plain with one axis in each role, which always merge. */
-bool bd_gemm_packs(const bd_kir *program, bd_kir_phase_kind kind);
+bool bd_gemm_packs(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether the epilogue's vectors walk M, for want of N. */
 static inline bool bd_gemm_epilogue_down(const bd_kir *program)
 {
     return bd_kir_axis_of(program, BD_KIR_N) < 0;
 }
+
+/* One panel that is being packed: `rows` rows of A or columns of B from `first` on, stored k by k,
+ * `step` apart; rows of BF16 one after the other, the side's depth apart. */
+typedef struct bd_gemm_panel {
+    const bd_gemm *gemm;
+    const bd_gemm_shape *shape;
+    const bd_gemm_side *side;
+    const bd_call *call;
+    int64_t batch, first, rows, step;
+    int64_t k_first; /* what stands at the panel's begin */
+    char *to;
+} bd_gemm_panel;
+/* Runs the operand's pack function over the panel's rows. */
+void bd_gemm_evaluate(const bd_gemm_panel *panel, int64_t k, int64_t k_count, void *memory,
+                      int64_t step);
+/* Elements k .. k + k_count of a panel of BF16 (gemm_pairs.c). */
+void bd_gemm_pack_pairs(const bd_gemm_panel *panel, int64_t k, int64_t k_count);
 
 /* The pass functions (gemm_run.c). */
 void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end);
@@ -192,7 +217,8 @@ void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd
                        const bd_gemm_side *side, int64_t batch, int64_t part, void *to);
 /* Adds a row of sums to another one. */
 void bd_gemm_add_row(burn_dtype element, const void *from, void *to, int64_t count);
-/* About a hundred products each nanosecond on AVX-512, half of that on AVX2. */
+/* About a hundred products each nanosecond on AVX-512, half of that on AVX2; of pairs with AMX five
+ * times as many. */
 double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops);
 /* Address of the first element that a plain access reaches at a batch point. */
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,

@@ -21,7 +21,7 @@ typedef struct item {
 /* The operands of one micro-kernel call. */
 typedef struct tile {
     const char *a, *b;
-    int64_t a_row_step, a_step, b_step, rows, vectors;
+    int64_t a_row_bytes, a_step, b_step, rows, vectors;
 } tile;
 
 static const bd_gemm *gemm_of(const bd_call *call)
@@ -84,7 +84,7 @@ static void find_item(item *it, int64_t number)
     it->c = it->call->worker_scratch + shape->worker_c;
     it->c_step = columns->block;
     if (shape->splits > 1) {
-        int64_t row = (it->split * shape->batch + it->batch) * shape->m + it->m;
+        int64_t row = (it->split * shape->batch + it->batch) * shape->sum_rows + it->m;
         int64_t whole = columns->blocks * columns->block;
         it->c = it->call->shared_scratch + shape->partial_at +
                 (row * whole + it->n) * gemm->element_bytes;
@@ -100,9 +100,9 @@ static void run_tile(const item *it, const tile *t, char *c, int64_t c_step)
     int64_t bytes = it->gemm->element_bytes;
     int64_t a_at = it->shape->rows.chunked ? 0 : it->chunk * t->a_step * bytes;
     int64_t b_at = it->shape->columns.chunked ? 0 : it->chunk * t->b_step * bytes;
-    it->gemm->micro.tiles[t->vectors][t->rows](t->a + a_at, t->a_row_step, t->a_step, t->b + b_at,
-                                               t->b_step, c, c_step, it->chunk_end - it->chunk,
-                                               it->chunk > it->k);
+    it->gemm->micro.tiles[t->vectors][t->rows / it->gemm->row_unit](
+        t->a + a_at, t->a_row_bytes, t->a_step, t->b + b_at, t->b_step, c, c_step,
+        it->chunk_end - it->chunk, it->chunk > it->k);
 }
 
 /* Packs the chunk of a side that is not packed yet. */
@@ -127,7 +127,7 @@ static void run_epilogue(const item *it, int64_t n, int64_t n_end, char *sums, i
     if (swapped && !down) {
         char *turned = it->call->worker_scratch + it->shape->worker_turned;
         for (int64_t r = 0; r < rows; r += gemm->turn_rows)
-            gemm->micro.turn(sums + r * step * bytes, step, turned + r * bytes,
+            gemm->micro.turn(sums + r * step * bytes, step * bytes, turned + r * bytes,
                              it->shape->turned_step, least(gemm->turn_rows, rows - r), n_end - n);
         sums = turned;
         step = it->shape->turned_step;
@@ -170,16 +170,18 @@ static void find_columns(const item *it, int64_t n, tile *t)
 static void find_rows(const item *it, int64_t m, tile *t)
 {
     const bd_gemm_side *rows = &it->shape->rows;
+    bool pairs = it->gemm->element == BURN_BF16;
     int64_t bytes = it->gemm->element_bytes;
     t->rows = bd_gemm_rows_at(it->gemm, it->shape, m);
     if (rows->source == BD_GEMM_DIRECT) {
-        t->a = it->a + m * rows->step * bytes;
-        t->a_row_step = rows->step;
+        int64_t own = pairs ? 2 : bytes;
+        t->a = it->a + m * rows->step * own;
+        t->a_row_bytes = rows->step * own;
         t->a_step = rows->step_k;
     } else {
         t->a = it->a + (m - it->m) * rows->depth * bytes;
-        t->a_row_step = 1;
-        t->a_step = t->rows;
+        t->a_row_bytes = pairs ? rows->depth * bytes : bytes;
+        t->a_step = pairs ? 1 : t->rows;
     }
 }
 
@@ -226,12 +228,57 @@ static void run_dots(const item *it)
     run_epilogue(it, it->n, it->n_end, it->c, it->c_step);
 }
 
+/* Columns n .. n_end of bf16 as single numbers, at most one group of them, for one chunk. */
+static void run_thin_group(const item *it, const tile *rows, int64_t n, int64_t n_end)
+{
+    const bd_gemm *gemm = it->gemm;
+    const bd_gemm_side *columns = &it->shape->columns;
+    int64_t width = BD_MICRO_THIN_VECTORS * gemm->lanes, step = columns->step_k * 2;
+    int64_t pairs = least(it->chunk_end, it->shape->single_k / 2) - it->chunk;
+    const char *from = it->b + n * 2 + it->chunk * 2 * step;
+    if (n_end - n < width) {
+        char *padded = it->call->worker_scratch + it->shape->worker_columns;
+        for (int64_t k = 0; k < 2 * pairs; k++) {
+            memcpy(padded + k * width * 2, from + k * step, (size_t)(n_end - n) * 2);
+            memset(padded + (k * width + n_end - n) * 2, 0, (size_t)(width - n_end + n) * 2);
+        }
+        from = padded;
+        step = width * 2;
+    }
+    int64_t count = 0;
+    for (int64_t m = it->m; m < it->m_end; m += count) {
+        count = least(BD_MICRO_THIN_ROWS, it->m_end - m);
+        gemm->micro.thin[count](rows->a + (m - it->m) * rows->a_row_bytes + it->chunk * 4,
+                                rows->a_row_bytes, 1, from, step,
+                                it->c + ((m - it->m) * it->c_step + n - it->n) * 4, it->c_step,
+                                pairs, it->chunk > it->k);
+    }
+}
+
+static void run_thin_pairs(item *it)
+{
+    int64_t width = BD_MICRO_THIN_VECTORS * it->gemm->lanes;
+    tile rows;
+    find_rows(it, it->m, &rows);
+    for (it->chunk = it->k; it->chunk < it->k_end; it->chunk = it->chunk_end) {
+        it->chunk_end = least(it->chunk + it->shape->chunk_k, it->k_end);
+        for (int64_t n = it->n; n < it->n_end; n += width)
+            run_thin_group(it, &rows, n, least(n + width, it->n_end));
+    }
+    if (it->shape->splits == 1)
+        run_epilogue(it, it->n, it->n_end, it->c, it->c_step);
+}
+
 static void run_item(item *it)
 {
     const bd_gemm_shape *shape = it->shape;
     int64_t direct_end = it->n; /* full panels go to the output */
     if (shape->dots) {
         run_dots(it);
+        return;
+    }
+    if (shape->thin && it->gemm->element == BURN_BF16) {
+        run_thin_pairs(it);
         return;
     }
     int64_t next = it->n;
@@ -257,15 +304,20 @@ void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end)
     bd_gemm_shape shape;
     item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
     bd_gemm_shape_of(it.gemm, call->ints, &shape);
+    const bd_micro *micro = &it.gemm->micro;
+    if (micro->begin)
+        micro->begin(bd_amx_tiles);
     for (int64_t i = begin; i < end; i++) {
         find_item(&it, i);
         run_item(&it);
     }
+    if (micro->end)
+        micro->end();
 }
 
 void bd_gemm_add_row(burn_dtype element, const void *from, void *to, int64_t count)
 {
-    if (element == BURN_F32)
+    if (element != BURN_F64)
         for (int64_t i = 0; i < count; i++)
             ((float *)to)[i] += ((const float *)from)[i];
     else
@@ -280,13 +332,14 @@ void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
     item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
     bd_gemm_shape_of(it.gemm, call->ints, &shape);
     int64_t bytes = it.gemm->element_bytes, whole = shape.columns.blocks * shape.columns.block;
-    int64_t stride = shape.batch * shape.m * whole;
+    int64_t stride = shape.batch * shape.sum_rows * whole;
     for (int64_t row = begin; row < end; row++) { /* of batch * m */
-        char *sums = call->shared_scratch + shape.partial_at + row * whole * bytes;
-        for (int64_t s = 1; s < shape.splits; s++)
-            bd_gemm_add_row(it.gemm->element, sums + s * stride * bytes, sums, whole);
         it.batch = row / shape.m;
         it.m = row % shape.m;
+        char *sums = call->shared_scratch + shape.partial_at +
+                     (it.batch * shape.sum_rows + it.m) * whole * bytes;
+        for (int64_t s = 1; s < shape.splits; s++)
+            bd_gemm_add_row(it.gemm->element, sums + s * stride * bytes, sums, whole);
         it.m_end = it.m + 1;
         run_epilogue(&it, 0, shape.n, sums, whole);
     }

@@ -7,8 +7,11 @@ enum {
     BLOCK_PANELS = 8,            /* of columns */
     ITEMS_WANTED = 16,           /* enough for workers of different speed */
     CHUNK_K = 512,               /* panels of both sides together fill the first cache */
+    TILE_CHUNK_K = 256,
     THIN_CHUNK_K = 16,           /* rows that are read side by side, in the order of memory */
     THIN_PANELS = 16,
+    THIN_COLUMNS_BF16 = 2048,
+    THIN_ROWS_BF16 = 8,
     DOT_PANELS = 1,
     THIN_BYTES_LEAST = 256 << 10,
     SPLIT_K_LEAST = 1024,
@@ -29,17 +32,23 @@ static const double ITEM_PRODUCTS_LEAST = 6e6;
 /* Of a product whose rows are packed though they could be read where they lie. */
 static const double PACKED_PRODUCTS = 1e8;
 
+static int64_t up_to_unit(int64_t a, int64_t unit)
+{
+    return ceiling(a, unit) * unit;
+}
+
 /* Tenths of a cycle for each k: two vector products, two loads a cycle, four cycles of latency. */
 void bd_gemm_costs(bd_gemm *gemm)
 {
     enum { PANEL_COST = 2 };
-    const int vectors = bd_micro_vectors(&gemm->target);
+    const int vectors = bd_micro_vectors(&gemm->target, gemm->element);
     int best[BD_MICRO_ROWS_MAX + 1] = {0};
     for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++) {
         int products = rows * vectors * 5, loads = (rows + vectors) * 5;
         int cost = products > loads ? products : loads;
         cost = (cost < 40 ? 40 : cost) + PANEL_COST;
-        gemm->row_costs[rows] = bd_micro_has(&gemm->target, vectors, rows) ? cost : 0;
+        bool has = bd_micro_has(&gemm->target, gemm->element, vectors, rows);
+        gemm->row_costs[rows] = has ? cost : 0;
         for (int piece = 1; piece <= rows; piece++) {
             int whole = gemm->row_costs[piece] + best[rows - piece];
             if (gemm->row_costs[piece] && (piece == 1 || whole < best[rows])) {
@@ -53,8 +62,16 @@ void bd_gemm_costs(bd_gemm *gemm)
             gemm->row_costs[rows] = -best[rows]; /* only as a rest, in pieces */
 }
 
+/* What chunks of K are multiples of. */
+static int64_t unit_of_k(const bd_gemm *gemm)
+{
+    return gemm->element == BURN_BF16 ? BD_MICRO_PAIRS : 1;
+}
+
 static int64_t choose_rows(const bd_gemm *gemm, int64_t m)
 {
+    if (gemm->row_unit > 1)
+        return m > gemm->row_unit ? 2 * gemm->row_unit : gemm->row_unit;
     if (m <= 4)
         return most(m, 1);
     int64_t chosen = 1, chosen_cost = INT64_MAX;
@@ -76,6 +93,8 @@ static int64_t choose_rows(const bd_gemm *gemm, int64_t m)
 
 int64_t bd_gemm_rows_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t m)
 {
+    if (gemm->row_unit > 1)
+        return least(up_to_unit(shape->m - m, gemm->row_unit), shape->panel_rows);
     return m < shape->full_rows ? shape->panel_rows : gemm->first_piece[shape->m - m];
 }
 
@@ -101,7 +120,9 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
     int64_t m_wanted = most(1, BLOCK_ROWS / rows), n_wanted = BLOCK_PANELS;
     if (shape->thin) {
         m_wanted = m_panels;
-        n_wanted = shape->dots ? DOT_PANELS : THIN_PANELS;
+        n_wanted = shape->dots                    ? DOT_PANELS
+                   : gemm->element == BURN_BF16 ? THIN_COLUMNS_BF16 / columns
+                                                  : THIN_PANELS;
     }
     for (;;) {
         shape->rows.block = bd_gemm_even_panels(m_panels, m_wanted) * rows;
@@ -121,7 +142,7 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
     }
 }
 
-static void set_splits(bd_gemm_shape *shape)
+static void set_splits(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
     shape->splits = 1;
@@ -130,7 +151,7 @@ static void set_splits(bd_gemm_shape *shape)
         (shape->thin && shape->swapped))
         return;
     shape->splits = least(shape->k / SPLIT_K_LEAST, SPLITS_MAX);
-    shape->split_k = ceiling(shape->k, shape->splits);
+    shape->split_k = up_to_unit(ceiling(shape->k, shape->splits), unit_of_k(gemm));
     shape->splits = ceiling(shape->k, shape->split_k);
 }
 
@@ -179,7 +200,7 @@ static void describe_side(const bd_gemm *gemm, const bd_gemm_operand *operand, b
                   bd_gemm_step_of(gemm, ints, strides, BD_KIR_K, 0, &side->step_k) &&
                   bd_gemm_step_of(gemm, ints, strides, role, 1, &side->step);
     if (side->plain)
-        side->across = side->step_k != 1 || side->step == 1;
+        side->across = side->step_k != 1 || (side->step == 1 && gemm->element != BURN_BF16);
 }
 
 /* Lines of a cache that runs of some lines, a step apart, can take up: a step with a large power of
@@ -212,6 +233,11 @@ static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_
     int64_t others = is_rows ? shape->n : shape->m;
     if (!side->plain)
         return false;
+    if (gemm->element == BURN_BF16 && !is_rows)
+        return shape->thin;
+    if (gemm->element == BURN_BF16) /* pairs and panels without a rest */
+        return side->step_k == 1 && shape->single_k == 2 * shape->k &&
+               shape->m % gemm->row_unit == 0;
     if (shape->dots)
         return side->step_k == 1;
     if (others <= ONE_PANEL && (side->step == 1 || (is_rows && side->step_k == 1)))
@@ -249,7 +275,8 @@ static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_
 {
     const bd_gemm_side *other = side == &shape->rows ? &shape->columns : &shape->rows;
     side->depth = shape->k;
-    bool may = side->plain && side->step == 1; /* a split side is read about once */
+    /* a split side is read about once */
+    bool may = side->plain && side->step == 1 && gemm->element != BURN_BF16;
     if (is_direct(gemm, shape, side) || (may && shape->splits > 1)) {
         side->source = BD_GEMM_DIRECT;
         return;
@@ -257,7 +284,8 @@ static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_
     bool again = shape->batch > 1 && side->batches == 1; /* the same for every batch point */
     bool single = shape->rows.blocks * shape->columns.blocks * shape->splits == 1;
     bool once = other->blocks == 1; /* packed elements are used by one item only */
-    bool local = single || (once && !side->plain) ||
+    bool anew = !side->plain || gemm->element == BURN_BF16; /* packing does more than move */
+    bool local = single || (once && anew) ||
                  (once && shape->splits == 1 && !side->across);
     side->source = local && !again ? BD_GEMM_LOCAL : BD_GEMM_SHARED;
     if (side->source != BD_GEMM_SHARED) {
@@ -270,6 +298,8 @@ static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_
 
 static void place_side(const bd_gemm *gemm, bd_gemm_shape *shape, bd_gemm_side *side)
 {
+    if (gemm->element == BURN_BF16 && side == &shape->rows)
+        side->depth += BD_MICRO_PAIRS; /* no two rows on one set of the first cache */
     int64_t elements = side->block * side->depth + 2 * BD_GEMM_PAD;
     side->block_elements = elements & -(int64_t)BD_GEMM_PAD;
     side->batch_elements = side->block_elements * side->blocks;
@@ -286,12 +316,14 @@ static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
     size_t *worker = &shape->worker_bytes;
     place_side(gemm, shape, &shape->rows);
     place_side(gemm, shape, &shape->columns);
-    int64_t sums = shape->batch * shape->m * columns->blocks * columns->block;
+    int64_t sums = shape->batch * shape->sum_rows * columns->blocks * columns->block;
     shape->partial_at = place_elements(&shape->shared_bytes,
                                        shape->splits > 1 ? shape->splits * sums : 0, bytes);
     shape->worker_rows = place_elements(
         worker, rows->source == BD_GEMM_LOCAL ? rows->block_elements : 0, bytes);
     int64_t last_panel = columns->source == BD_GEMM_DIRECT ? shape->k * width : 0;
+    if (last_panel > 0 && gemm->element == BURN_BF16)
+        last_panel = THIN_CHUNK_K * BD_MICRO_THIN_VECTORS * gemm->lanes;
     bool local = columns->source == BD_GEMM_LOCAL;
     shape->worker_columns =
         place_elements(worker, local ? columns->block_elements : last_panel, bytes);
@@ -302,15 +334,22 @@ static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
     shape->worker_temp = place_elements(worker, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
 }
 
+static int64_t thin_rows(const bd_gemm *gemm)
+{
+    return gemm->element == BURN_BF16 ? THIN_ROWS_BF16 : BD_GEMM_THIN_ROWS;
+}
+
 /* Few rows: packing the columns would take longer than the product. Columns that lie along N wait
  * for memory only if they do not stay in a cache. */
 static void set_thin(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     const bd_gemm_side *columns = &shape->columns;
-    bool few = shape->m <= BD_GEMM_THIN_ROWS && columns->plain;
+    bool pairs = gemm->element == BURN_BF16;
+    bool few = shape->m <= thin_rows(gemm) && columns->plain;
     bool large = shape->n * shape->k * gemm->element_bytes > THIN_BYTES_LEAST;
-    shape->dots = few && columns->step_k == 1 && shape->k >= gemm->lanes;
-    shape->thin = shape->dots || (few && large && columns->step == 1);
+    shape->dots = few && columns->step_k == 1 && shape->k >= gemm->lanes && !pairs;
+    bool whole_pairs = !pairs || (columns->step_k != 1 && shape->single_k % 2 == 0);
+    shape->thin = shape->dots || (few && large && columns->step == 1 && whole_pairs);
 }
 
 /* The product with rows from A, or from B. */
@@ -321,25 +360,35 @@ static void set_roles(const bd_gemm *gemm, const int64_t *ints, const int64_t *s
                            .batch = sizes[BD_KIR_BATCH],
                            .m = sizes[swapped ? BD_KIR_N : BD_KIR_M],
                            .n = sizes[swapped ? BD_KIR_M : BD_KIR_N],
-                           .k = sizes[BD_KIR_K]};
+                           .k = sizes[BD_KIR_K],
+                           .single_k = sizes[BD_KIR_K]};
+    if (gemm->element == BURN_BF16)
+        out->k = up_to_unit(ceiling(out->single_k, 2), BD_MICRO_PAIRS);
     describe_side(gemm, &gemm->a, BD_KIR_M, ints, out->batch,
                   swapped ? &out->columns : &out->rows);
     describe_side(gemm, &gemm->b, BD_KIR_N, ints, out->batch,
                   swapped ? &out->rows : &out->columns);
     set_thin(gemm, out);
     int64_t across = ceiling(out->n, gemm->lanes);
-    bool wide = bd_micro_has(&gemm->target, 4, (int)least(out->m, BD_MICRO_ROWS_MAX));
-    out->vectors = across == 4 && !wide ? 2 : least(across, bd_micro_vectors(&gemm->target));
+    int most_vectors = bd_micro_vectors(&gemm->target, gemm->element);
+    bool wide =
+        bd_micro_has(&gemm->target, gemm->element, 4, (int)least(out->m, BD_MICRO_ROWS_MAX));
+    out->vectors = across == 4 && !wide ? 2 : least(across, most_vectors);
     if (wide && across >= 4)
         out->vectors = 4;
+    if (out->thin && gemm->element == BURN_BF16)
+        out->vectors = BD_MICRO_THIN_VECTORS;
     out->vectors = most(1, out->vectors);
+    out->sum_rows = up_to_unit(out->m, gemm->row_unit);
     out->panel_rows = out->dots ? 1 : choose_rows(gemm, out->m);
     out->full_rows = out->m / out->panel_rows * out->panel_rows;
     set_blocks(gemm, out);
-    set_splits(out);
+    set_splits(gemm, out);
     int64_t longest = out->thin && !out->dots ? THIN_CHUNK_K : CHUNK_K;
+    if (gemm->row_unit > 1 && !out->thin)
+        longest = TILE_CHUNK_K;
     int64_t chunks = ceiling(most(out->split_k, 1), longest);
-    out->chunk_k = ceiling(most(out->split_k, 1), chunks);
+    out->chunk_k = up_to_unit(ceiling(most(out->split_k, 1), chunks), unit_of_k(gemm));
 }
 
 void bd_gemm_sizes(const bd_gemm *gemm, const int64_t *ints, int64_t *out)
@@ -364,12 +413,13 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     int64_t sizes[BD_KIR_K + 1];
     bd_gemm_sizes(gemm, ints, sizes);
     set_roles(gemm, ints, sizes, false, out);
-    if (!out->thin && out->n <= BD_GEMM_THIN_ROWS && out->m > BD_GEMM_THIN_ROWS) {
+    if (!out->thin && out->n <= thin_rows(gemm) && out->m > thin_rows(gemm)) {
         bd_gemm_shape other;
         set_roles(gemm, ints, sizes, true, &other);
         if (other.thin)
             *out = other;
-    } else if (least(out->m, out->n) >= 2 * gemm->lanes && out->splits == 1) {
+    } else if ((least(out->m, out->n) >= 2 * gemm->lanes || gemm->row_unit > 1) &&
+               out->splits == 1) {
         bd_gemm_shape other;
         set_roles(gemm, ints, sizes, true, &other);
         if (other.splits == 1 && 3 * moving_cost(gemm, &other) < 2 * moving_cost(gemm, out))
@@ -377,7 +427,8 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     }
     set_source(gemm, out, &out->rows);
     set_source(gemm, out, &out->columns);
-    if (gemm->plain_store && !out->swapped && out->splits == 1) {
+    if (gemm->plain_store && !out->swapped && out->splits == 1 && out->sum_rows == out->m &&
+        !(out->thin && gemm->element == BURN_BF16)) {
         int64_t across = 0;
         out->direct_store =
             bd_gemm_step_of(gemm, ints, gemm->out.strides, BD_KIR_N, 1, &across) && across == 1 &&

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Support.h>
@@ -79,28 +81,51 @@ static bool has_feature(const char *features, const char *name)
     return false;
 }
 
-static bool host_has_avx512(const char *features)
+/* Targets, each with all that those before it have. */
+typedef enum level { GENERIC, AVX2, AVX512, AVX512_BF16, AMX, LEVELS } level;
+
+static const char *const level_names[LEVELS] = {"generic", "avx2", "avx512", "avx512_bf16", "amx"};
+
+/* Features as LLVM names them, up to a NULL. */
+static const char *const level_needs[LEVELS][8] = {
+    [AVX2] = {"avx2", "fma", "f16c", "bmi2"},
+    [AVX512] = {"avx512f", "avx512bw", "avx512dq", "avx512vl"},
+    [AVX512_BF16] = {"avx512bf16"},
+    [AMX] = {"amx-tile", "amx-bf16"},
+};
+
+/* Tile registers are the kernel's to give, for all threads of the process. */
+static bool may_use_tiles(void)
 {
-    return has_feature(features, "avx512f") && has_feature(features, "avx512bw") &&
-           has_feature(features, "avx512dq") && has_feature(features, "avx512vl") &&
-           has_feature(features, "fma") && has_feature(features, "f16c");
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
 }
 
-static bool host_has_avx2(const char *features)
+static level host_level(const char *features)
 {
-    return has_feature(features, "avx2") && has_feature(features, "fma") &&
-           has_feature(features, "f16c") && has_feature(features, "bmi2");
+    level found = GENERIC;
+    for (level next = AVX2; next < LEVELS; next++) {
+        for (int i = 0; level_needs[next][i]; i++)
+            if (!has_feature(features, level_needs[next][i]))
+                return found;
+        if (next == AMX && !may_use_tiles())
+            return found;
+        found = next;
+    }
+    return found;
 }
 
-static void set_target(bd_target *target, const char *name, const char *cpu, const char *features)
+static void set_target(bd_target *target, level chosen, const char *cpu, const char *features)
 {
     memset(target, 0, sizeof *target);
-    strncpy(target->name, name, sizeof target->name - 1);
+    strncpy(target->name, level_names[chosen], sizeof target->name - 1);
     strncpy(target->cpu, cpu, sizeof target->cpu - 1);
     strncpy(target->features, features, sizeof target->features - 1);
-    target->masked = strcmp(name, "avx512") == 0;
-    target->fma = target->f16c = target->sse41 = strcmp(name, "generic") != 0;
+    target->masked = chosen >= AVX512;
+    target->fma = target->f16c = target->sse41 = chosen >= AVX2;
     target->vector_bytes = target->masked ? 64 : target->fma ? 32 : 16;
+    target->bf16 = chosen >= AVX512_BF16;
+    target->amx = chosen >= AMX;
 }
 
 bd_error *bd_target_init(bd_target *target, const char *name)
@@ -109,21 +134,21 @@ bd_error *bd_target_init(bd_target *target, const char *name)
     char *cpu = LLVMGetHostCPUName();
     char *features = LLVMGetHostCPUFeatures();
     bd_error *err = NULL;
-    bool avx512 = host_has_avx512(features), avx2 = host_has_avx2(features);
-    if (!name || !*name)
-        name = avx512 ? "avx512" : avx2 ? "avx2" : "generic";
+    level host = host_level(features), chosen = name && *name ? GENERIC : host;
+    while (name && *name && chosen < LEVELS && strcmp(name, level_names[chosen]) != 0)
+        chosen++;
     if (strlen(features) >= sizeof target->features)
         err = BD_ERROR(INTERNAL, "the host's feature string has %zu bytes", strlen(features));
-    else if (strcmp(name, "avx512") == 0 && avx512)
-        set_target(target, name, cpu, features);
-    else if (strcmp(name, "avx2") == 0 && avx2)
-        set_target(target, name, "x86-64-v3", "");
-    else if (strcmp(name, "generic") == 0)
-        set_target(target, name, "x86-64", "");
-    else if (strcmp(name, "avx512") == 0 || strcmp(name, "avx2") == 0)
+    else if (chosen == LEVELS)
+        err = BD_ERROR(INVALID,
+                       "cpu target \"%.32s\" is none of generic, avx2, avx512, avx512_bf16, amx",
+                       name);
+    else if (chosen > host)
         err = BD_ERROR(UNSUPPORTED, "this processor (%s) has no %s", cpu, name);
+    else if (chosen >= AVX512)
+        set_target(target, chosen, cpu, features);
     else
-        err = BD_ERROR(INVALID, "cpu target \"%.32s\" is none of generic, avx2, avx512", name);
+        set_target(target, chosen, chosen == AVX2 ? "x86-64-v3" : "x86-64", "");
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
     return err;

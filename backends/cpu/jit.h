@@ -17,14 +17,16 @@
 typedef struct bd_target {
     char cpu[64];
     char features[4096];
-    char name[16];         /* "avx512", "avx2", "generic" */
+    char name[16];         /* one of those below */
     unsigned vector_bytes; /* 64, 32 or 16 */
     bool masked;           /* AVX-512: masked loads and stores of every element size */
     bool fma, f16c, sse41;
+    bool bf16; /* products of bf16, summed in f32: vdpbf16ps, */
+    bool amx;  /* and in tiles; the process has the kernel's leave */
 } bd_target;
 
-/* name: "generic", "avx2", "avx512" or NULL for the host's best. UNSUPPORTED if the host lacks it.
- */
+/* name: "generic", "avx2", "avx512", "avx512_bf16", "amx", each with all before it, or NULL for the
+ * host's best. UNSUPPORTED if the host lacks it. */
 bd_error *bd_target_init(bd_target *target, const char *name) BD_MUST_USE;
 
 /* What compiled objects depend on besides their programs: emitter, LLVM, processor. */

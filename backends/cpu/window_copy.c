@@ -49,8 +49,8 @@ static void turn_rows(const copier *c, const char *from, char *to, int64_t colum
     int64_t group = c->gemm->turn_rows, step = from_step_of(inner), bytes = c->bytes, row = 0;
     int64_t to_step = inner[-1].step;
     for (; row + group <= inner->size; row += group)
-        c->gemm->micro.turn(from + row * step * bytes, step, to + row * bytes, to_step, group,
-                            columns);
+        c->gemm->micro.turn(from + row * step * bytes, step * bytes, to + row * bytes, to_step,
+                            group, columns);
     for (int64_t at = 0; at < columns && row < inner->size; at++)
         copy_row(c, from + (row * step + at) * bytes, step, to + (at * to_step + row) * bytes,
                  inner->size - row);

@@ -200,7 +200,7 @@ static void run_chunk(const item *it, int64_t k, int64_t k_end, bool add)
             const char *a = it->rows + (shape->packed ? (m - it->m) * shape->k
                                                       : m * shape->row_step) * bytes;
             char *c = it->c + ((m - it->m) * shape->column_block + n - it->n) * bytes;
-            gemm->tabled.tiles[vectors][rows](a, shape->packed ? 1 : shape->row_step,
+            gemm->tabled.tiles[vectors][rows](a, (shape->packed ? 1 : shape->row_step) * bytes,
                                               shape->packed ? rows : 1, columns, it->table + 2 * k,
                                               c, shape->column_block, k_end - k, add);
         }

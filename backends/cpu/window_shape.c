@@ -341,7 +341,7 @@ bool bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_window_shap
         !find_window(gemm, ints, out) || !pays(gemm, out))
         return false;
     out->copies = gemm->b.batched ? out->batch : 1;
-    out->vectors = least(out->wide / gemm->lanes, bd_micro_vectors(&gemm->target));
+    out->vectors = least(out->wide / gemm->lanes, bd_micro_vectors(&gemm->target, gemm->element));
     set_rows(gemm, ints, out);
     set_blocks(gemm, out);
     set_places(gemm, out);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products and attention of each float type, in sizes that each way of cutting them into tiles takes, against NumPy in
 float64 on the rounded inputs."""
+import math
 import os
 
 import numpy as np
@@ -26,6 +27,10 @@ def normal(dtype, *shape):
     return tensor, tensor.to(burn.float32).numpy().astype(np.float64)
 
 
+def gelu(x):
+    return x * 0.5 * (1 + np.vectorize(math.erf)(x / 2 ** 0.5))
+
+
 def near(got, right, tolerance):
     got = got.to(burn.float32).numpy().astype(np.float64)
     assert got.shape == right.shape and np.isfinite(got).all()
@@ -44,6 +49,27 @@ def test_products_in_all_orders_of_memory(m, k, n, dtype, tolerance):
             near(left @ other, right, tolerance)
 
 
+ODD = [1, 2, 15, 16, 17, 31, 33, 63, 100]
+DEPTHS = [1, 16, 33, 100, 2, 31, 63, 64, 17, 127, 15]
+
+
+@pytest.mark.parametrize("dtype,tolerance", TYPES, ids=lambda value: str(value))
+@pytest.mark.parametrize("m", ODD)
+def test_products_of_odd_sizes_with_gradients(m, dtype, tolerance):
+    """The gradients are products whose operands lie the other way; each size of n in two orders of memory."""
+    for i, n in enumerate(ODD):
+        k = DEPTHS[(ODD.index(m) + i) % len(DEPTHS)]
+        (a, right_a), (b, right_b), (seed, right_seed) = (normal(dtype, *s) for s in ((m, k), (k, n), (m, n)))
+        left, other = (a.T.contiguous().T, b) if i % 2 else (a, b.T.contiguous().T)
+        left, other = left.detach().requires_grad_(), other.detach().requires_grad_()
+        made = F.relu(left) @ other
+        made.backward(seed)
+        positive = np.maximum(right_a, 0)
+        near(made.detach(), positive @ right_b, tolerance)
+        near(other.grad, positive.T @ right_seed, tolerance)
+        near(left.grad, np.where(right_a > 0, right_seed @ right_b.T, 0), tolerance)
+
+
 @pytest.mark.parametrize("dtype,tolerance", TYPES, ids=lambda value: str(value))
 def test_a_fused_product_equals_its_parts(dtype, tolerance):
     (x, right_x), (w, right_w), (b, right_b) = normal(dtype, 96, 3000), normal(dtype, 40, 3000), normal(dtype, 40)
@@ -59,6 +85,9 @@ def test_batches_that_one_side_shares(dtype, tolerance):
     near(a @ b, right_a @ right_b, tolerance)
     near(a @ c, right_a @ right_c, tolerance)
     near(d @ b, right_d @ right_b, tolerance)
+    near(b.swapaxes(-1, -2) @ a.swapaxes(-1, -2), (right_a @ right_b).swapaxes(-1, -2), tolerance)
+    near(F.gelu(a[:, :33, :23] @ b[:, :23, :17] + c[0, :17]), gelu(right_a[:, :33, :23] @ right_b[:, :23, :17] +
+                                                                   right_c[0, :17]), 3 * tolerance)
 
 
 def attention(q, k, v, reach):

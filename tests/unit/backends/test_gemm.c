@@ -10,7 +10,8 @@
 #include "backends/ref/ref.h"
 #include "tests/unit/backends/program.h"
 
-static const char *const targets[] = {"generic", "avx2", "avx512"};
+static const char *const targets[] = {"generic", "avx2", "avx512", "avx512_bf16", "amx"};
+enum { TARGETS = sizeof targets / sizeof *targets };
 static bd_arena arena;
 static bd_device *cpu, *ref;
 
@@ -194,13 +195,15 @@ START_TEST(prologues_and_half_floats)
     static const burn_dtype dtypes[] = {BURN_F32, BURN_F16, BURN_BF16};
     if (!open_target(_i, 2))
         return;
-    for (int bits = 0; bits < 12; bits++) {
-        form f = {.dtype = dtypes[bits % 3],
-                  .a_turned = bits / 3 & 1,
-                  .b_turned = bits / 3 & 2,
-                  .prologue = true,
+    for (int bits = 0; bits < 24; bits++) {
+        form f = {.dtype = dtypes[bits / 8],
+                  .a_turned = bits & 1,
+                  .b_turned = bits & 2,
+                  .prologue = bits & 4 || bits < 8,
                   .epilogue = true};
         compare_all(&f, plain_sizes, sizeof plain_sizes / sizeof *plain_sizes);
+        f.batched = true;
+        compare_all(&f, batched_sizes, sizeof batched_sizes / sizeof *batched_sizes);
     }
     close_target();
 }
@@ -225,55 +228,90 @@ START_TEST(missing_axes)
 }
 END_TEST
 
-static void fill_fractions(float *to, int64_t count, uint32_t seed)
+/* Numbers of -0.5 to 0.5, of bf16 the upper halves. */
+static void *fractions(burn_dtype dtype, int64_t count, uint32_t seed)
 {
+    uint32_t *to = malloc((size_t)count * 4);
     for (int64_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
-        to[i] = (float)(seed >> 8) * 0x1p-24f - 0.5f;
+        float number = (float)(seed >> 8) * 0x1p-24f - 0.5f;
+        memcpy(to + i, &number, 4);
+        if (dtype == BURN_BF16)
+            ((uint16_t *)to)[i] = (uint16_t)(to[i] >> 16);
+    }
+    return to;
+}
+
+static double number(const void *from, burn_dtype dtype, int64_t at)
+{
+    uint32_t bits = ((const uint32_t *)from)[dtype == BURN_BF16 ? 0 : at];
+    if (dtype == BURN_BF16)
+        bits = (uint32_t)((const uint16_t *)from)[at] << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+/* Some of the first and of the last row of the product, against sums of double. */
+static void judge(const form *f, const int64_t *sizes, const void *a, const void *b,
+                  const float *bias, const float *out)
+{
+    int64_t m = sizes[1], n = sizes[2], k = sizes[3];
+    for (int64_t i = 0; i < n; i += i < n / 2 ? 19 : 1) {
+        int64_t r = i % 2 ? m - 1 : 0;
+        double sum = (double)bias[i];
+        for (int64_t j = 0; j < k; j++)
+            sum += number(a, f->dtype, f->a_turned ? j * m + r : r * k + j) *
+                   number(b, f->dtype, f->b_turned ? i * k + j : j * n + i);
+        ck_assert_double_eq_tol((double)out[r * n + i], sum < 0 ? 0 : sum, 2e-4);
     }
 }
 
-/* The same bits whatever the number of workers, also where K is split. */
-START_TEST(threads_do_not_change_bits)
+/* The sums of every target are right, and the same bits whatever the number of workers, also where
+ * K is split. */
+static void compare_threads(int target, const form *f)
 {
-    static const int64_t sizes[][4] = {
-        {1, 100, 200, 300}, {1, 300, 500, 700}, {1, 10, 20, 9000}, {1, 1, 2000, 3000}};
-    form f = {.dtype = BURN_F32, .a_turned = _i & 1, .b_turned = _i & 2, .epilogue = true};
-    float *first[4];
-    for (int run = 0; run < 3; run++) {
-        ck_assert(open_target(0, run + 1));
-        bd_kir *program = product(&f);
-        for (int i = 0; i < 4; i++) {
+    static const int64_t sizes[][4] = {{1, 100, 200, 300},  {1, 301, 499, 701}, {1, 10, 20, 9000},
+                                       {1, 1, 2000, 3000},  {1, 7, 1111, 601},  {1, 7, 1111, 602},
+                                       {1, 17, 33, 31},     {1, 63, 15, 1},     {1, 2, 16, 90000},
+                                       {1, 1200, 9, 555}};
+    enum { COUNT = sizeof sizes / sizeof *sizes };
+    float *first[COUNT] = {NULL};
+    for (int threads = 1; threads <= 3; threads++) {
+        if (!open_target(target, threads))
+            return;
+        bd_kir *program = product(f);
+        for (int i = 0; i < COUNT; i++) {
             int64_t m = sizes[i][1], n = sizes[i][2], k = sizes[i][3];
-            float *a = malloc((size_t)(m * k) * 4), *b = malloc((size_t)(k * n) * 4);
-            float *bias = malloc((size_t)n * 4), *out = malloc((size_t)(m * n) * 4);
-            fill_fractions(a, m * k, 1);
-            fill_fractions(b, k * n, 2);
-            fill_fractions(bias, n, 3);
+            void *a = fractions(f->dtype, m * k, 1), *b = fractions(f->dtype, k * n, 2);
+            float *bias = fractions(BURN_F32, n, 3), *out = malloc((size_t)(m * n) * 4);
             bd_block block = {.ints = (int64_t[]){1, m, n, k, 0, 0, 0},
                               .buffers = (void *[]){a, b, bias, out}};
             kir_run(&bd_cpu_driver, cpu, program, &block);
-            for (int64_t c = 0; c < n; c += 19) { /* also right */
-                double sum = (double)bias[c];
-                for (int64_t j = 0; j < k; j++)
-                    sum += (double)(f.a_turned ? a[j * m] : a[j]) *
-                           (double)(f.b_turned ? b[c * k + j] : b[j * n + c]);
-                ck_assert_double_eq_tol((double)out[c], sum < 0 ? 0 : sum, 2e-4);
-            }
-            if (run == 0)
-                first[i] = out;
-            else
+            judge(f, sizes[i], a, b, bias, out);
+            if (threads > 1)
                 ck_assert_mem_eq(out, first[i], (size_t)(m * n) * 4);
             free(a);
             free(b);
             free(bias);
-            if (run)
-                free(out);
+            free(first[i]);
+            first[i] = out;
         }
         close_target();
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < COUNT; i++)
         free(first[i]);
+}
+
+START_TEST(threads_do_not_change_bits)
+{
+    for (int bits = 0; bits < 8; bits++) {
+        form f = {.dtype = bits & 4 ? BURN_BF16 : BURN_F32,
+                  .a_turned = bits & 1,
+                  .b_turned = bits & 2,
+                  .epilogue = true};
+        compare_threads(_i, &f);
+    }
 }
 END_TEST
 
@@ -282,10 +320,10 @@ int main(void)
     Suite *suite = suite_create("gemm");
     TCase *tests = tcase_create("gemm");
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, every_layout, 0, 3);
-    tcase_add_loop_test(tests, prologues_and_half_floats, 0, 3);
-    tcase_add_loop_test(tests, missing_axes, 0, 3);
-    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, 4);
+    tcase_add_loop_test(tests, every_layout, 0, TARGETS);
+    tcase_add_loop_test(tests, prologues_and_half_floats, 0, TARGETS);
+    tcase_add_loop_test(tests, missing_axes, 0, TARGETS);
+    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, TARGETS);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

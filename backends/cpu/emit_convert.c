@@ -161,9 +161,26 @@ static LLVMValueRef f32_from_bf16(bd_emit *emit, LLVMValueRef stored)
     return bits_to_f32(emit, LLVMBuildShl(b, wide, bd_part_integer(emit, wide, 16), ""));
 }
 
+static bool is_made_by(LLVMValueRef value, LLVMOpcode code)
+{
+    return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == code;
+}
+
+/* What f32_from_bf16 made this value of; NULL if it did not. */
+static LLVMValueRef bf16_behind(LLVMValueRef value)
+{
+    if (!is_made_by(value, LLVMBitCast) || !is_made_by(LLVMGetOperand(value, 0), LLVMShl))
+        return NULL;
+    LLVMValueRef wide = LLVMGetOperand(LLVMGetOperand(value, 0), 0);
+    return is_made_by(wide, LLVMZExt) ? LLVMGetOperand(wide, 0) : NULL;
+}
+
 static LLVMValueRef bf16_from_f32(bd_emit *emit, LLVMValueRef value)
 {
     LLVMBuilderRef b = emit->builder;
+    LLVMValueRef stored = bf16_behind(value);
+    if (stored)
+        return stored;
     LLVMValueRef bits = f32_to_bits(emit, value), sixteen = bd_part_integer(emit, bits, 16);
     LLVMValueRef top = LLVMBuildLShr(b, bits, sixteen, "");
     LLVMValueRef odd = LLVMBuildAnd(b, top, bd_part_integer(emit, bits, 1), "");

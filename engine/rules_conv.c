@@ -272,8 +272,7 @@ uint32_t bd_decompose_conv_input(const bd_rule_call *call, bd_node *out)
     return 1;
 }
 
-/* Sums over the batch and the places of y. The channels of x are the innermost columns: these then
- * differ in more than the place within a window. */
+/* Sums over the batch and the places of y. */
 uint32_t bd_decompose_conv_weight(const bd_rule_call *call, bd_node *out)
 {
     conv_call c = conv_of(call, BURN_OP_CONV_WEIGHT);
@@ -285,10 +284,12 @@ uint32_t bd_decompose_conv_weight(const bd_rule_call *call, bd_node *out)
     /* [N, groups, C / groups, m.., k..] */
     windows = bd_rule_split_dim(graph, windows, 1, c.groups);
     bd_int within = bd_rule_size(graph, windows, 2);
-    int64_t order[BURN_RANK_MAX] = {1, 0}, shape[BURN_RANK_MAX];
-    for (uint32_t i = 0; i < 2 * s; i++)
+    int64_t order[BURN_RANK_MAX] = {1, 0};
+    for (uint32_t i = 0; i < s; i++) {
         order[2 + i] = 3 + i;
-    order[2 + 2 * s] = 2;
+        order[3 + s + i] = 3 + s + i;
+    }
+    order[2 + s] = 2;
     bd_node b = permute(graph, windows, order, 3 + 2 * s);
     b = join_dims(graph, join_dims(graph, b, 2 + s, 3 + 2 * s), 1, 2 + s);
     bd_node a = bd_rule_split_dim(graph, y, 1, c.groups); /* [N, groups, O / groups, m..] */
@@ -299,16 +300,9 @@ uint32_t bd_decompose_conv_weight(const bd_rule_call *call, bd_node *out)
         a = join_dims(graph, a, 0, 2);
         b = join_dims(graph, b, 0, 2);
     }
-    bd_node product = dot(graph, a, b); /* [(groups,) O / groups, k.. * C / groups] */
-    shape[0] = bd_rule_size(graph, y, 1);
-    for (uint32_t i = 0; i < s; i++)
-        shape[1 + i] = kernel.values[i];
-    shape[1 + s] = within;
-    product = bd_rule_reshape(graph, product, bd_rule_list(graph, shape, 2 + s));
-    order[0] = 0;
-    order[1] = 1 + s;
-    for (uint32_t i = 0; i < s; i++)
-        order[2 + i] = 1 + i;
-    out[0] = permute(graph, product, order, 2 + s);
+    bd_node product = dot(graph, a, b); /* [(groups,) O / groups, C / groups * k..] */
+    int64_t shape[] = {bd_rule_size(graph, y, 1), within};
+    out[0] = bd_rule_reshape(graph, product,
+                             bd_rule_join(graph, bd_rule_list(graph, shape, 2), kernel));
     return 1;
 }

@@ -4,7 +4,7 @@
  * shared by all contractions of a device) and the program's own pack and epilogue functions.
  *
  *     if (!bd_gemm_fits(program)) … bd_contraction_as_loop …      integers, bool
- *     micro: bd_micro_emit(module, bd_gemm_element(target, program)) → object → code, once a device
+ *     micro: bd_micro_emit(module, bd_gemm_element(target, program)) → object → code, once
  *     own:   bd_gemm_emit(module, program) → object → code
  *     bd_gemm_create(target, program, code, micro, windows or NULL, &kernel)
  * The passes of such a kernel are C functions; params[0] of a pass is the kernel. Results do not

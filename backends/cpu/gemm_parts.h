@@ -157,6 +157,8 @@ void bd_gemm_sizes(const bd_gemm *gemm, const int64_t *ints, int64_t *out);
 /* The stride of all axes of a role as one. False if they do not count as one. */
 bool bd_gemm_step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int *strides,
                      bd_kir_role role, int64_t missing, int64_t *out_step);
+/* Whether the epilogue only stores ACC, columns side by side; rows then are a step apart. */
+bool bd_gemm_stores_rows(const bd_gemm *gemm, const int64_t *ints, int64_t *out_step);
 /* Panels of a block so that blocks of about `wanted` panels come out alike. */
 int64_t bd_gemm_even_panels(int64_t panels, int64_t wanted);
 /* A's side as rows, and its panels, of a shape that has a batch, m and k. */

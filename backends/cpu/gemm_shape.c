@@ -401,6 +401,14 @@ void bd_gemm_sizes(const bd_gemm *gemm, const int64_t *ints, int64_t *out)
             most(0, bd_kir_int_value(program->axes[axis].extent, ints));
 }
 
+bool bd_gemm_stores_rows(const bd_gemm *gemm, const int64_t *ints, int64_t *out_step)
+{
+    int64_t across = 0;
+    return gemm->plain_store &&
+           bd_gemm_step_of(gemm, ints, gemm->out.strides, BD_KIR_N, 1, &across) && across == 1 &&
+           bd_gemm_step_of(gemm, ints, gemm->out.strides, BD_KIR_M, 0, out_step);
+}
+
 void bd_gemm_describe_rows(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *shape)
 {
     describe_side(gemm, &gemm->a, BD_KIR_M, ints, shape->batch, &shape->rows);
@@ -427,12 +435,8 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
     }
     set_source(gemm, out, &out->rows);
     set_source(gemm, out, &out->columns);
-    if (gemm->plain_store && !out->swapped && out->splits == 1 && out->sum_rows == out->m &&
-        !(out->thin && gemm->element == BURN_BF16)) {
-        int64_t across = 0;
-        out->direct_store =
-            bd_gemm_step_of(gemm, ints, gemm->out.strides, BD_KIR_N, 1, &across) && across == 1 &&
-            bd_gemm_step_of(gemm, ints, gemm->out.strides, BD_KIR_M, 0, &out->out_step);
-    }
+    if (!out->swapped && out->splits == 1 && out->sum_rows == out->m &&
+        !(out->thin && gemm->element == BURN_BF16))
+        out->direct_store = bd_gemm_stores_rows(gemm, ints, &out->out_step);
     set_places(gemm, out);
 }

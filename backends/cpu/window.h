@@ -8,12 +8,17 @@
  * of the columns in their order. Columns a stride apart are split into phases, so that they lie
  * side by side. The zeros at the end of a row are those at the begin of the next one.
  *   The innermost column axes count as one run of places in the copy, some of which are no column
- * (junk); the axes outside of them number the groups of runs. Sums of junk are dropped.
+ * (junk); the axes outside of them number the groups of runs. Sums of junk are dropped. Where the
+ * innermost column axis is short, as that of a window in a gradient of weights, the outermost one
+ * (channels) lies innermost in the copy, and sums are put in order before the epilogue; a block of
+ * columns then is some channels by all others.
  *   An item is a block of rows by a block of columns of one batch point and one range of K. Sizes
  * alone decide, so results do not depend on the number of workers. Thread: any. */
 #pragma once
 
 #include "backends/cpu/gemm_parts.h"
+
+enum { BD_WINDOW_SEGMENT = 3 }; /* numbers of a stretch of columns */
 
 typedef struct bd_window_dim {
     int n_axis, k_axis;      /* that move it; -1: none */
@@ -35,9 +40,12 @@ typedef struct bd_window_shape {
     int64_t parts;          /* of a batch point */
     int64_t copy_elements;  /* of a batch point */
     int64_t copies;         /* the batch points, or 1 */
+    bool turned;            /* the first dim of columns lies innermost */
+    int64_t inner_block;    /* turned: its positions in a block of columns, */
+    int64_t turned_step;    /* and columns between them */
     int run_dim;            /* the first dim of a run */
     int64_t run, wide;      /* places of a run; rounded up to vectors */
-    int64_t columns;        /* of all groups, with junk */
+    int64_t columns;        /* of all groups and blocks, with junk */
     bd_gemm_shape rows;     /* only what its side of rows needs */
     bool packed;            /* else rows are read where they lie */
     int64_t row_step;
@@ -45,9 +53,11 @@ typedef struct bd_window_shape {
     int64_t row_block, row_blocks, column_block, column_blocks;
     bool rows_outside;      /* items of the same rows follow each other */
     int64_t splits, split_k, chunk_k;
+    bool direct_store;      /* the epilogue stores sums side by side, */
+    int64_t out_step;       /* rows of them so far apart */
     int64_t slack;          /* zeros behind the copies */
     size_t table_at, copy_at, rows_at, partial_at, shared_bytes;
-    size_t worker_c, worker_segments, worker_bytes;
+    size_t worker_c, worker_turned, worker_segments, worker_bytes;
 } bd_window_shape;
 
 /* False if the product is none of windows with these sizes, or not the better for it. */

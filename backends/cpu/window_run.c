@@ -10,7 +10,8 @@ typedef struct item {
     const bd_window_shape *shape;
     const bd_call *call;
     int64_t batch, row_block;
-    int64_t m, m_end, n, n_end; /* columns with junk */
+    int64_t m, m_end, n, n_end; /* columns with junk; of the block if turned */
+    int64_t inner, inner_count; /* positions of the innermost dim, those that exist */
     const char *rows, *copy;    /* of this batch point */
     const int32_t *table;
     char *c;
@@ -65,8 +66,12 @@ static void find_item(item *it, int64_t number)
     }
     it->m = it->row_block * shape->row_block;
     it->m_end = least(it->m + shape->row_block, shape->m);
-    it->n = column_block * shape->column_block;
+    it->n = shape->turned ? 0 : column_block * shape->column_block;
     it->n_end = least(it->n + shape->column_block, shape->columns);
+    it->inner = shape->turned ? column_block * shape->inner_block : 0;
+    it->inner_count = shape->dims[shape->dim_count - 1].count - it->inner;
+    if (shape->turned)
+        it->inner_count = least(it->inner_count, shape->inner_block);
     const bd_gemm_side *side = &shape->rows.rows;
     char *shared = it->call->shared_scratch;
     it->table = (const int32_t *)(const void *)(shared + shape->table_at);
@@ -105,7 +110,8 @@ static bool positions_of(const item *it, int64_t n, int64_t *out)
     for (int d = shape->run_dim; d < shape->dim_count; d++) {
         out[d] = place / shape->dims[d].step;
         place %= shape->dims[d].step;
-        real = real && out[d] < shape->dims[d].count;
+        bool inner = d + 1 == shape->dim_count;
+        real = real && out[d] < (inner ? it->inner_count : shape->dims[d].count);
     }
     return real;
 }
@@ -113,7 +119,7 @@ static bool positions_of(const item *it, int64_t n, int64_t *out)
 static const char *columns_at(const item *it, int64_t n)
 {
     const bd_window_shape *shape = it->shape;
-    int64_t at[BD_KIR_AXES_MAX], offset = n % shape->wide;
+    int64_t at[BD_KIR_AXES_MAX], offset = n % shape->wide + it->inner;
     positions_of(it, n, at);
     for (int d = shape->k_dims; d < shape->run_dim; d++)
         offset += at[d] * shape->dims[d].step;
@@ -122,14 +128,22 @@ static const char *columns_at(const item *it, int64_t n)
 
 /* ---- the columns that are real ---- */
 
-/* Stretches of real columns of the block: where they begin, and how many. Returns the number of
- * stretches; the first real column and how many there are. */
+/* The number of a column among those of all dims but the innermost one. */
+static int64_t outer_number(const bd_window_shape *shape, const int64_t *at)
+{
+    int64_t number = 0;
+    for (int d = shape->k_dims; d < shape->dim_count - 1; d++)
+        number = number * shape->dims[d].count + at[d];
+    return number;
+}
+
+/* Stretches of real columns of the block: where they begin, how many, where they belong. Returns
+ * their number, and the first real column and how many there are. */
 static int64_t find_segments(const item *it, int32_t *out, int64_t *out_first, int64_t *out_count)
 {
     const bd_window_shape *shape = it->shape;
-    const bd_window_dim *inner = &shape->dims[shape->dim_count - 1];
-    bool alone = shape->run_dim == shape->dim_count - 1;
-    int64_t pitch = alone ? shape->wide : inner[-1].step, found = 0;
+    int last = shape->dim_count - 1;
+    int64_t pitch = shape->run_dim == last ? shape->wide : shape->dims[last - 1].step, found = 0;
     *out_count = 0;
     for (int64_t n = it->n, next = n; n < it->n_end; n = next) {
         int64_t at[BD_KIR_AXES_MAX], place = n % shape->wide;
@@ -137,32 +151,72 @@ static int64_t find_segments(const item *it, int32_t *out, int64_t *out_first, i
         next = n - place + least((place / pitch + 1) * pitch, shape->wide);
         if (!real)
             continue;
-        int64_t column = 0;
-        for (int d = shape->k_dims; d < shape->dim_count; d++)
-            column = column * shape->dims[d].count + at[d];
-        *out_first = found == 0 ? column : *out_first;
-        int64_t count = least(inner->count - at[shape->dim_count - 1], it->n_end - n);
-        out[2 * found] = (int32_t)(n - it->n);
-        out[2 * found++ + 1] = (int32_t)count;
-        *out_count += count;
+        int64_t outer = outer_number(shape, at), count = it->inner_count - at[last];
+        if (found == 0)
+            *out_first = shape->turned ? it->inner * shape->turned_step
+                                       : outer * shape->dims[last].count + at[last];
+        int32_t *segment = out + BD_WINDOW_SEGMENT * found++;
+        segment[0] = (int32_t)(n - it->n);
+        segment[1] = (int32_t)least(count, it->n_end - n);
+        segment[2] = (int32_t)(shape->turned ? outer + at[last] * shape->turned_step : *out_count);
+        *out_count += segment[1];
     }
     return found;
 }
 
-/* Moves the real columns of each row together. */
-static void drop_junk(const item *it, const int32_t *segments, int64_t count)
+/* Elements side by side to such that lie some elements apart. */
+static void spread(const char *from, char *to, int64_t step, int64_t count, int64_t bytes)
 {
-    int64_t bytes = it->gemm->element_bytes;
-    for (int64_t m = it->m; m < it->m_end; m++) {
-        char *row = it->c + (m - it->m) * it->shape->column_block * bytes, *to = row;
-        for (int64_t i = 0; i < count; i++) {
-            size_t size = (size_t)(segments[2 * i + 1] * bytes);
-            const char *from = row + segments[2 * i] * bytes;
-            if (from != to)
-                memmove(to, from, size);
-            to += size;
+    if (step == 1)
+        memmove(to, from, (size_t)(count * bytes));
+    else if (bytes == 4)
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + i * step * 4, from + i * 4, 4);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(to + i * step * 8, from + i * 8, 8);
+}
+
+/* A row whose runs are of the innermost dim alone; groups from the last to the first, so that the
+ * junk behind each is written over by the group after it, the next column, or the next row. */
+static void turn_row(const item *it, const char *row, char *to)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t bytes = it->gemm->element_bytes, rows = it->gemm->turn_rows;
+    for (int64_t at = (shape->turned_step - 1) / rows * rows; at >= 0; at -= rows)
+        it->gemm->micro.turn(row + at * shape->wide * bytes, shape->wide * bytes, to + at * bytes,
+                             shape->turned_step, least(rows, shape->turned_step - at),
+                             it->inner_count);
+}
+
+/* Puts the real columns of each row side by side, in order, and returns where. */
+static char *put_in_order(const item *it, const int32_t *segments, int64_t found, int64_t to_step)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t bytes = it->gemm->element_bytes, step = shape->turned ? shape->turned_step : 1;
+    bool alone = shape->turned && shape->run_dim == shape->dim_count - 1;
+    char *place = shape->turned ? it->call->worker_scratch + shape->worker_turned : it->c;
+    for (int64_t m = 0; m < it->m_end - it->m; m++) {
+        const char *row = it->c + m * shape->column_block * bytes;
+        if (alone)
+            turn_row(it, row, place + m * to_step * bytes);
+        for (int64_t i = 0; i < found && !alone; i++) {
+            const int32_t *segment = segments + BD_WINDOW_SEGMENT * i;
+            spread(row + segment[0] * bytes, place + (m * to_step + segment[2]) * bytes, step,
+                   segment[1], bytes);
         }
     }
+    return place;
+}
+
+static void store_rows(const item *it, const char *sums, int64_t step, int64_t first,
+                       int64_t count)
+{
+    int64_t bytes = it->gemm->element_bytes, out_step = it->shape->out_step;
+    const char *element = bd_gemm_element_at(it->gemm, it->call, &it->gemm->out, it->batch);
+    char *out = (char *)(intptr_t)element + (it->m * out_step + first) * bytes;
+    for (int64_t m = 0; m < it->m_end - it->m; m++)
+        memcpy(out + m * out_step * bytes, sums + m * step * bytes, (size_t)(count * bytes));
 }
 
 static void run_epilogue(const item *it)
@@ -172,15 +226,21 @@ static void run_epilogue(const item *it)
     int64_t first = 0, count = 0, found = find_segments(it, segments, &first, &count);
     if (found == 0)
         return;
-    drop_junk(it, segments, found);
+    int64_t step = it->shape->turned ? it->shape->inner_block * it->shape->turned_step
+                                     : it->shape->column_block;
+    char *sums = put_in_order(it, segments, found, step);
+    if (it->shape->direct_store) {
+        store_rows(it, sums, step, first, count);
+        return;
+    }
     bd_call call = *it->call;
     call.params[BD_GEMM_BATCH] = it->batch;
     call.params[BD_GEMM_ROW] = it->m;
     call.params[BD_GEMM_ROWS] = it->m_end - it->m;
     call.params[BD_GEMM_COLUMN] = first;
     call.params[BD_GEMM_COLUMNS] = count;
-    call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)it->c;
-    call.params[BD_GEMM_STEP] = it->shape->column_block;
+    call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)sums;
+    call.params[BD_GEMM_STEP] = step;
     it->gemm->epilogue(&call, 0, 1);
 }
 

@@ -12,6 +12,7 @@ enum {
     SPLIT_ITEMS_MOST = 4,
     PARTS_WANTED = 16,
     PAGE_BYTES = 4096,
+    TURNED_COLUMNS = 640,
 };
 static const double ITEM_PRODUCTS_LEAST = 3e6;
 
@@ -207,6 +208,32 @@ static void set_run(const bd_gemm *gemm, bd_window_shape *out)
     }
 }
 
+/* Blocks along the innermost dim, by all other columns. */
+static void set_turned(const bd_gemm *gemm, bd_window_shape *out)
+{
+    int64_t inner = out->dims[out->dim_count - 1].count, lanes = gemm->lanes;
+    out->turned = true;
+    out->turned_step = out->n / inner;
+    out->inner_block = inner;
+    if (inner >= 2 * lanes) {
+        int64_t blocks = ceiling(inner, most(TURNED_COLUMNS / out->turned_step, lanes));
+        out->inner_block = ceiling(ceiling(inner, blocks), lanes) * lanes;
+        out->run_dim = out->dim_count - 1;
+        out->run = out->wide = out->inner_block;
+    }
+    out->column_block = out->run_dim == out->dim_count - 1 ? out->turned_step * out->wide
+                                                           : out->columns;
+    out->column_blocks = ceiling(inner, out->inner_block);
+    out->columns = out->column_blocks * out->column_block;
+}
+
+static void lay_out(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
+{
+    set_steps(gemm, ints, out);
+    set_parts(out);
+    set_run(gemm, out);
+}
+
 static bool find_window(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
 {
     finder f = {.gemm = gemm, .ints = ints, .access = &gemm->b.access};
@@ -217,9 +244,14 @@ static bool find_window(const bd_gemm *gemm, const int64_t *ints, bd_window_shap
     order_dims(&f, out);
     if (out->k_dims == out->dim_count)
         return false;
-    set_steps(gemm, ints, out);
-    set_parts(out);
-    set_run(gemm, out);
+    bd_window_shape turned = *out;
+    for (int d = out->k_dims; d < out->dim_count; d++)
+        turned.dims[d] = out->dims[d + 1 < out->dim_count ? d + 1 : out->k_dims];
+    lay_out(gemm, ints, out);
+    lay_out(gemm, ints, &turned);
+    set_turned(gemm, &turned);
+    if (10 * turned.columns < 9 * out->columns)
+        *out = turned;
     return true;
 }
 
@@ -256,12 +288,15 @@ static void set_blocks(const bd_gemm *gemm, bd_window_shape *out)
 {
     int64_t row = out->rows.panel_rows, column = out->vectors * gemm->lanes;
     int64_t row_panels = ceiling(out->m, row), column_panels = ceiling(out->columns, column);
-    int64_t rows_wanted = most(1, BLOCK_ROWS / row), columns_wanted = BLOCK_PANELS;
+    int64_t rows_wanted = most(1, BLOCK_ROWS / row);
+    int64_t columns_wanted = out->turned ? 1 : BLOCK_PANELS;
     for (;;) {
         out->row_block = bd_gemm_even_panels(row_panels, rows_wanted) * row;
-        out->column_block = bd_gemm_even_panels(column_panels, columns_wanted) * column;
         out->row_blocks = ceiling(out->m, out->row_block);
-        out->column_blocks = ceiling(out->columns, out->column_block);
+        if (!out->turned) {
+            out->column_block = bd_gemm_even_panels(column_panels, columns_wanted) * column;
+            out->column_blocks = ceiling(out->columns, out->column_block);
+        }
         double cells = (double)out->row_block * (double)out->column_block;
         int64_t items = out->batch * out->row_blocks * out->column_blocks;
         bool tall = items <= SPLIT_ITEMS_MOST && out->k >= SPLIT_K_LEAST * SPLITS_MAX / 2;
@@ -273,6 +308,11 @@ static void set_blocks(const bd_gemm *gemm, bd_window_shape *out)
         else
             rows_wanted = ceiling(rows_wanted, 2);
     }
+    out->rows_outside = out->m * out->k > out->copies * out->copy_elements;
+}
+
+static void set_splits(bd_window_shape *out)
+{
     int64_t items = out->batch * out->row_blocks * out->column_blocks;
     out->splits = 1;
     if (items <= SPLIT_ITEMS_MOST && out->k >= 2 * SPLIT_K_LEAST)
@@ -280,7 +320,6 @@ static void set_blocks(const bd_gemm *gemm, bd_window_shape *out)
     out->split_k = ceiling(out->k, out->splits);
     out->splits = ceiling(out->k, out->split_k);
     out->chunk_k = ceiling(out->split_k, ceiling(out->split_k, CHUNK_K));
-    out->rows_outside = out->m * out->k > out->copies * out->copy_elements;
 }
 
 static void place_rows(const bd_gemm *gemm, bd_window_shape *out)
@@ -302,19 +341,22 @@ static void set_places(const bd_gemm *gemm, bd_window_shape *out)
 {
     int64_t bytes = gemm->element_bytes, cells = out->row_block * out->column_block;
     int64_t items = out->batch * out->row_blocks * out->column_blocks;
-    int64_t pair_bytes = 2 * (int64_t)sizeof(int32_t);
+    int64_t offset_bytes = (int64_t)sizeof(int32_t);
     size_t *shared = &out->shared_bytes, *worker = &out->worker_bytes;
     out->slack = gemm->lanes;
     for (int d = 0; d < out->dim_count; d++)
         out->slack += out->dims[d].shared * out->dims[d].step;
-    out->table_at = place_elements(shared, out->k, pair_bytes);
+    out->table_at = place_elements(shared, 2 * out->k, offset_bytes);
     out->copy_at = place_elements(shared, out->copies * out->copy_elements + out->slack, bytes);
     out->partial_at =
         place_elements(shared, out->splits > 1 ? out->splits * items * cells : 0, bytes);
     if (out->packed)
         place_rows(gemm, out);
     out->worker_c = place_elements(worker, cells, bytes);
-    out->worker_segments = place_elements(worker, out->column_block, pair_bytes);
+    int64_t turned = out->row_block * out->inner_block * out->turned_step + BD_GEMM_PAD;
+    out->worker_turned = place_elements(worker, out->turned ? turned : 0, bytes);
+    out->worker_segments =
+        place_elements(worker, BD_WINDOW_SEGMENT * out->column_block, offset_bytes);
     out->rows.worker_temp = place_elements(worker, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
 }
 
@@ -344,6 +386,8 @@ bool bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_window_shap
     out->vectors = least(out->wide / gemm->lanes, bd_micro_vectors(&gemm->target, gemm->element));
     set_rows(gemm, ints, out);
     set_blocks(gemm, out);
+    set_splits(out);
+    out->direct_store = bd_gemm_stores_rows(gemm, ints, &out->out_step);
     set_places(gemm, out);
     return true;
 }

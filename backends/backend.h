@@ -59,6 +59,7 @@ typedef struct bd_submission {
     void (*done)(struct bd_submission *submission);
     void *user;
     atomic_bool cancelled; /* nobody waits for it: what has not begun may be left out */
+    bool lends;            /* the submitter calls lend until it is done */
 } bd_submission;
 
 typedef struct bd_device_options {
@@ -115,6 +116,11 @@ typedef struct bd_device_ops {
     /* Asynchronous: submissions run in order, one after another. Borrowed until done is called.
      * A small one may run at once, so done may be called before this returns. Thread: device. */
     void (*submit)(bd_device *device, bd_submission *submission);
+    /* NULL where the device has processors of its own. Else: runs submitted work on the calling
+     * thread, which has nothing else to do, until there is none or *wanted is set. Whoever sets it
+     * then uses call, from any thread. Thread of lend: device. */
+    void (*lend)(bd_device *device, const atomic_bool *wanted);
+    void (*call)(bd_device *device);
 } bd_device_ops;
 
 typedef struct bd_driver {

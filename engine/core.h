@@ -47,6 +47,7 @@ struct bd_core {
     bd_session *ready_first, *ready_last; /* the round */
     bool sessions_dropped; /* since memory was last given back to the system */
     bd_run *flight_first, *flight_last;   /* in order of submission */
+    bool submitting;                      /* the device thread is in the backend's submit */
     uint64_t submitted, completed;
     bd_spoils spoils;
     uint64_t next_tensor;

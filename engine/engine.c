@@ -175,7 +175,7 @@ static void run_done(bd_submission *submission)
 {
     bd_run *run = submission->user;
     bd_core *core = run->engine;
-    if (pthread_equal(pthread_self(), core->device_thread))
+    if (pthread_equal(pthread_self(), core->device_thread) && core->submitting)
         run->done = true;
     else
         bd_mailbox_push(core->letters, &run->letter);
@@ -199,7 +199,10 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
     run->submission.user = run;
     /* Also without launches it ends what was copied to the device for it. */
     if (run->submission.launch_count || core->ops->copy_in) {
+        core->submitting = true;
+        run->submission.lends = core->ops->lend != NULL;
         core->ops->submit(core->device, &run->submission);
+        core->submitting = false;
     } else {
         run->done = true;
     }
@@ -311,12 +314,30 @@ static void drop_sessions(bd_core *core)
     }
 }
 
+static void call_back(void *user)
+{
+    bd_core *core = user;
+    core->ops->call(core->device);
+}
+
+/* What came, after timeout_us at the latest, as bd_mailbox_take_all. Until then this thread works
+ * for the device. */
+static bd_letter *await_letters(bd_core *core, int64_t timeout_us)
+{
+    if (core->flight_first && core->ops->lend) {
+        const atomic_bool *filled = bd_mailbox_leave(core->letters, call_back, core);
+        core->ops->lend(core->device, filled);
+        bd_mailbox_return(core->letters);
+    }
+    return bd_mailbox_take_all(core->letters, timeout_us);
+}
+
 /* The plans that the backend has are finished, nothing else is. */
 static void wind_up(bd_core *core)
 {
     drop_sessions(core);
     while (core->flight_first)
-        take_letters(core, bd_mailbox_take_all(core->letters, -1));
+        take_letters(core, await_letters(core, -1));
     drop_sessions(core); /* opened meanwhile */
     bd_spoils_clear(&core->spoils);
 }
@@ -337,7 +358,8 @@ static void *device_thread(void *user)
     bool idle_done = false;
     for (;;) {
         int64_t wait_us = core->ready_first ? 0 : idle_done ? -1 : BD_IDLE_US;
-        bd_letter *letters = bd_mailbox_take_all(core->letters, wait_us);
+        bd_letter *letters =
+            wait_us ? await_letters(core, wait_us) : bd_mailbox_take_all(core->letters, 0);
         if (letters) {
             idle_done = false;
             if (take_letters(core, letters))
@@ -378,14 +400,14 @@ static void destroy_core(bd_core *core)
     bd_cache_destroy(core->cache);
     for (bd_letter *letter; (letter = bd_mailbox_take(core->replies));)
         bd_reply_destroy(&((bd_posted_reply *)letter)->reply);
-    bd_mailbox_destroy(core->letters);
-    bd_mailbox_destroy(core->replies);
     bd_map_deinit(&core->sessions);
     bd_arena_deinit(&core->scratch);
     if (bd_memory_destroy(core->memory))
         core->ops->close(core->device);
     else
         bd_log(BD_LOG_ERROR, "engine", "closed while buffers are in use; their memory is left");
+    bd_mailbox_destroy(core->letters); /* a worker may have been on its way out of a push */
+    bd_mailbox_destroy(core->replies);
 }
 
 bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)

@@ -14,6 +14,9 @@ struct bd_mailbox {
     atomic_bool filled; /* a hint, so that an empty box costs no lock */
     uint32_t waiting;
     bool closed;
+    atomic_bool away; /* the reader is elsewhere and comes when called */
+    void (*call)(void *user);
+    void *user;
 };
 
 bd_mailbox *bd_mailbox_create(void)
@@ -47,11 +50,27 @@ bool bd_mailbox_push(bd_mailbox *box, bd_letter *own_letter)
     else
         box->last->next = own_letter;
     box->last = own_letter;
-    atomic_store_explicit(&box->filled, true, memory_order_release);
-    if (box->waiting)
-        pthread_cond_signal(&box->changed);
+    atomic_store(&box->filled, true);
+    bool waiting = box->waiting > 0;
     pthread_mutex_unlock(&box->lock);
+    if (waiting)
+        pthread_cond_signal(&box->changed); /* who wakes finds the lock free */
+    if (atomic_load(&box->away))
+        box->call(box->user);
     return was_empty;
+}
+
+const atomic_bool *bd_mailbox_leave(bd_mailbox *box, void (*call)(void *user), void *user)
+{
+    box->call = call;
+    box->user = user;
+    atomic_store(&box->away, true);
+    return &box->filled;
+}
+
+void bd_mailbox_return(bd_mailbox *box)
+{
+    atomic_store(&box->away, false);
 }
 
 static bd_letter *take_one(bd_mailbox *box)

@@ -5,6 +5,7 @@
  * Thread: push and take from any thread. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +16,10 @@ typedef struct bd_letter {
 typedef struct bd_mailbox bd_mailbox;
 
 bd_mailbox *bd_mailbox_create(void);
+/* The reader goes elsewhere, while the box is empty: until it is back, whoever pushes sets the flag
+ * that this returns, which is set now if there is a letter, and then calls. Thread: the reader. */
+const atomic_bool *bd_mailbox_leave(bd_mailbox *box, void (*call)(void *user), void *user);
+void bd_mailbox_return(bd_mailbox *box);
 void bd_mailbox_destroy(bd_mailbox *box); /* must be empty, or its letters are lost */
 /* True if the box was empty before. */
 bool bd_mailbox_push(bd_mailbox *box, bd_letter *own_letter);

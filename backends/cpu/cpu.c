@@ -384,6 +384,16 @@ static size_t cpu_scratch_bytes(bd_device *device, const bd_kernel *kernel, cons
     return bd_pool_scratch_bytes(device->pool, kernel, ints);
 }
 
+static void cpu_lend(bd_device *device, const atomic_bool *wanted)
+{
+    bd_pool_lend(device->pool, wanted);
+}
+
+static void cpu_call(bd_device *device)
+{
+    bd_pool_call(device->pool);
+}
+
 static void cpu_submit(bd_device *device, bd_submission *submission)
 {
     bd_pool_submit(device->pool, submission);
@@ -399,6 +409,8 @@ static const bd_device_ops OPS = {
     .kernel_free = cpu_kernel_free,
     .scratch_bytes = cpu_scratch_bytes,
     .submit = cpu_submit,
+    .lend = cpu_lend,
+    .call = cpu_call,
 };
 
 const bd_driver bd_cpu_driver = {

@@ -16,5 +16,8 @@ bd_error *bd_pool_create(int threads, bd_pool **out) BD_MUST_USE;
 void bd_pool_destroy(bd_pool *pool);
 int bd_pool_threads(const bd_pool *pool);
 void bd_pool_submit(bd_pool *pool, bd_submission *submission);
+/* backend.h: lend and call. */
+void bd_pool_lend(bd_pool *pool, const atomic_bool *wanted);
+void bd_pool_call(bd_pool *pool); /* thread: any */
 /* Scratch of one launch block: all workers' parts and the shared one. Thread: any. */
 size_t bd_pool_scratch_bytes(const bd_pool *pool, const bd_kernel *kernel, const int64_t *ints);

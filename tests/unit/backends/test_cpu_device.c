@@ -2,6 +2,7 @@
  * The CPU device around its code: object cache, loader, workers, faults, limits. */
 #include <check.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -278,12 +279,47 @@ static void finished(bd_submission *submission)
     atomic_fetch_add((atomic_int *)submission->user, 1);
 }
 
-enum { WIDE = 300000, CHAIN = 20, SUBMISSIONS = 30 };
+enum { WIDE = 300000, CHAIN = 20, SUBMISSIONS = 30, THREADS = 3 };
 
-/* Launches and submissions run in order, whatever their size: each doubles what stands there. */
+typedef struct caller {
+    bd_device *device;
+    atomic_bool wanted, over;
+} caller;
+
+/* Calls the thread that lends itself, again and again. */
+static void *call_often(void *argument)
+{
+    caller *self = argument;
+    while (!atomic_load(&self->over)) {
+        atomic_store(&self->wanted, true);
+        bd_cpu_driver.ops->call(self->device);
+        usleep(200);
+    }
+    return NULL;
+}
+
+/* Lends this thread until `count` submissions are done; every other time it is called away. */
+static void lend_until(bd_device *device, atomic_int *done, int count, bool called)
+{
+    caller other = {.device = device};
+    pthread_t thread;
+    if (called)
+        ck_assert_int_eq(pthread_create(&thread, NULL, call_often, &other), 0);
+    while (atomic_load(done) < count) {
+        atomic_store(&other.wanted, false);
+        bd_cpu_driver.ops->lend(device, &other.wanted);
+    }
+    atomic_store(&other.over, true);
+    if (called)
+        pthread_join(thread, NULL);
+}
+
+/* Launches and submissions run in order, whatever their size: each doubles what stands there. The
+ * submitting thread waits, or works too, or is called away meanwhile. */
 START_TEST(work_runs_in_order)
 {
-    bd_device *device = open_device((bd_device_options){.threads = _i + 1});
+    bd_device *device = open_device((bd_device_options){.threads = _i % THREADS + 1});
+    int way = _i / THREADS;
     bd_kernel *kernel = NULL;
     ck_assert_ptr_null(bd_cpu_driver.ops->compile(device, scale_by(2), &kernel));
     float *cells[3];
@@ -311,9 +347,12 @@ START_TEST(work_runs_in_order)
                                           .launch_count = count,
                                           .fault = &fault,
                                           .done = finished,
-                                          .user = &done};
+                                          .user = &done,
+                                          .lends = way > 0};
         bd_cpu_driver.ops->submit(device, &submissions[i]);
     }
+    if (way > 0)
+        lend_until(device, &done, SUBMISSIONS, way == 2);
     while (atomic_load(&done) < SUBMISSIONS)
         sched_yield();
     /* Ten submissions of two launches and ten of four: 60 times wide, 10 times the small ones. */
@@ -412,7 +451,7 @@ int main(void)
     tcase_add_test(all, targets);
     tcase_add_test(all, code_is_freed_with_kernels);
     tcase_add_test(all, memory_is_aligned);
-    tcase_add_loop_test(all, work_runs_in_order, 0, 4);
+    tcase_add_loop_test(all, work_runs_in_order, 0, 3 * THREADS);
     tcase_add_test(all, sums_are_accurate_and_independent_of_threads);
     tcase_add_test(all, long_chains_compile);
     suite_add_tcase(suite, all);

@@ -56,6 +56,7 @@ typedef struct bd_window_shape {
     bool direct_store;      /* the epilogue stores sums side by side, */
     int64_t out_step;       /* rows of them so far apart */
     int64_t slack;          /* zeros behind the copies */
+    bool local;             /* each item makes its own copy, which is no other's */
     size_t table_at, copy_at, rows_at, partial_at, shared_bytes;
     size_t worker_c, worker_turned, worker_segments, worker_bytes;
 } bd_window_shape;

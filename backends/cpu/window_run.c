@@ -15,6 +15,9 @@ typedef struct item {
     const char *rows, *copy;    /* of this batch point */
     const int32_t *table;
     char *c;
+    int32_t *segments; /* of the block that found_n and found_inner name */
+    int64_t found, found_n, found_inner;
+    int64_t first, count; /* real columns */
 } item;
 
 static const bd_gemm *gemm_of(const bd_call *call)
@@ -27,14 +30,15 @@ static void run_parts(const bd_call *call, int64_t begin, int64_t end)
     const bd_gemm *gemm = gemm_of(call);
     bd_window_shape shape;
     bd_window_shape_of(gemm, call->ints, &shape);
-    int64_t bytes = gemm->element_bytes, copies = shape.copies * shape.parts;
+    int64_t bytes = gemm->element_bytes, copies = shape.local ? 0 : shape.copies * shape.parts;
     char *copy = call->shared_scratch + shape.copy_at;
     for (int64_t i = begin; i < end; i++) {
         if (i == 0) {
             bd_window_table(gemm, &shape, call->ints,
                             (int32_t *)(void *)(call->shared_scratch + shape.table_at));
-            memset(copy + shape.copies * shape.copy_elements * bytes, 0,
-                   (size_t)(shape.slack * bytes));
+            if (copies > 0)
+                memset(copy + shape.copies * shape.copy_elements * bytes, 0,
+                       (size_t)(shape.slack * bytes));
         } else if (i <= copies) {
             int64_t batch = (i - 1) / shape.parts;
             bd_window_copy(gemm, &shape, call, batch, (i - 1) % shape.parts,
@@ -47,6 +51,20 @@ static void run_parts(const bd_call *call, int64_t begin, int64_t end)
                                   batch * side->batch_elements * bytes);
         }
     }
+}
+
+/* The copy of the item's batch point; made now if it is the item's own. */
+static const char *copy_of(const item *it)
+{
+    const bd_window_shape *shape = it->shape;
+    int64_t bytes = it->gemm->element_bytes, batch = shape->copies > 1 ? it->batch : 0;
+    if (!shape->local)
+        return it->call->shared_scratch + shape->copy_at + batch * shape->copy_elements * bytes;
+    char *copy = it->call->worker_scratch + shape->copy_at;
+    for (int64_t part = 0; part < shape->parts; part++)
+        bd_window_copy(it->gemm, shape, it->call, it->batch, part, copy);
+    memset(copy + shape->copy_elements * bytes, 0, (size_t)(shape->slack * bytes));
+    return copy;
 }
 
 static void find_item(item *it, int64_t number)
@@ -73,10 +91,9 @@ static void find_item(item *it, int64_t number)
     if (shape->turned)
         it->inner_count = least(it->inner_count, shape->inner_block);
     const bd_gemm_side *side = &shape->rows.rows;
-    char *shared = it->call->shared_scratch;
+    const char *shared = it->call->shared_scratch;
     it->table = (const int32_t *)(const void *)(shared + shape->table_at);
-    it->copy = shared + shape->copy_at +
-               (shape->copies > 1 ? it->batch : 0) * shape->copy_elements * bytes;
+    it->copy = copy_of(it);
     if (shape->packed)
         it->rows = shared + shape->rows_at +
                    ((side->batches > 1 ? it->batch : 0) * side->batch_elements +
@@ -97,16 +114,20 @@ static int64_t vectors_at(const item *it, int64_t n)
     return least(left, shape->vectors);
 }
 
-/* Positions of a column among the dims of columns; the places of a run are taken apart. */
-static bool positions_of(const item *it, int64_t n, int64_t *out)
+/* Positions of a group of runs in the dims outside of them. */
+static void find_group(const bd_window_shape *shape, int64_t group, int64_t *out)
 {
-    const bd_window_shape *shape = it->shape;
-    int64_t group = n / shape->wide, place = n % shape->wide;
-    bool real = true;
     for (int d = shape->run_dim - 1; d >= shape->k_dims; d--) {
         out[d] = group % shape->dims[d].count;
         group /= shape->dims[d].count;
     }
+}
+
+/* Positions of a place of a run; whether it is a column. */
+static bool find_place(const item *it, int64_t place, int64_t *out)
+{
+    const bd_window_shape *shape = it->shape;
+    bool real = true;
     for (int d = shape->run_dim; d < shape->dim_count; d++) {
         out[d] = place / shape->dims[d].step;
         place %= shape->dims[d].step;
@@ -120,7 +141,7 @@ static const char *columns_at(const item *it, int64_t n)
 {
     const bd_window_shape *shape = it->shape;
     int64_t at[BD_KIR_AXES_MAX], offset = n % shape->wide + it->inner;
-    positions_of(it, n, at);
+    find_group(shape, n / shape->wide, at);
     for (int d = shape->k_dims; d < shape->run_dim; d++)
         offset += at[d] * shape->dims[d].step;
     return it->copy + offset * it->gemm->element_bytes;
@@ -137,31 +158,35 @@ static int64_t outer_number(const bd_window_shape *shape, const int64_t *at)
     return number;
 }
 
-/* Stretches of real columns of the block: where they begin, how many, where they belong. Returns
- * their number, and the first real column and how many there are. */
-static int64_t find_segments(const item *it, int32_t *out, int64_t *out_first, int64_t *out_count)
+/* Finds the stretches of real columns of the block: where they begin, how many, where they belong.
+ * Items that follow each other often are of the same block. */
+static void find_segments(item *it)
 {
     const bd_window_shape *shape = it->shape;
     int last = shape->dim_count - 1;
-    int64_t pitch = shape->run_dim == last ? shape->wide : shape->dims[last - 1].step, found = 0;
-    *out_count = 0;
+    int64_t pitch = shape->run_dim == last ? shape->wide : shape->dims[last - 1].step;
+    if (it->found > 0 && it->found_n == it->n && it->found_inner == it->inner)
+        return;
+    it->found = it->count = 0;
+    it->found_n = it->n;
+    it->found_inner = it->inner;
     for (int64_t n = it->n, next = n; n < it->n_end; n = next) {
         int64_t at[BD_KIR_AXES_MAX], place = n % shape->wide;
-        bool real = positions_of(it, n, at);
+        find_group(shape, n / shape->wide, at);
+        bool real = find_place(it, place, at);
         next = n - place + least((place / pitch + 1) * pitch, shape->wide);
         if (!real)
             continue;
         int64_t outer = outer_number(shape, at), count = it->inner_count - at[last];
-        if (found == 0)
-            *out_first = shape->turned ? it->inner * shape->turned_step
-                                       : outer * shape->dims[last].count + at[last];
-        int32_t *segment = out + BD_WINDOW_SEGMENT * found++;
+        if (it->found == 0)
+            it->first = shape->turned ? it->inner * shape->turned_step
+                                      : outer * shape->dims[last].count + at[last];
+        int32_t *segment = it->segments + BD_WINDOW_SEGMENT * it->found++;
         segment[0] = (int32_t)(n - it->n);
         segment[1] = (int32_t)least(count, it->n_end - n);
-        segment[2] = (int32_t)(shape->turned ? outer + at[last] * shape->turned_step : *out_count);
-        *out_count += segment[1];
+        segment[2] = (int32_t)(shape->turned ? outer + at[last] * shape->turned_step : it->count);
+        it->count += segment[1];
     }
-    return found;
 }
 
 /* Elements side by side to such that lie some elements apart. */
@@ -189,56 +214,63 @@ static void turn_row(const item *it, const char *row, char *to)
                              it->inner_count);
 }
 
-/* Puts the real columns of each row side by side, in order, and returns where. */
-static char *put_in_order(const item *it, const int32_t *segments, int64_t found, int64_t to_step)
+/* Puts the real columns of each row side by side, in order; rows to_step apart. */
+static void put_in_order(const item *it, char *place, int64_t to_step)
 {
     const bd_window_shape *shape = it->shape;
     int64_t bytes = it->gemm->element_bytes, step = shape->turned ? shape->turned_step : 1;
     bool alone = shape->turned && shape->run_dim == shape->dim_count - 1;
-    char *place = shape->turned ? it->call->worker_scratch + shape->worker_turned : it->c;
     for (int64_t m = 0; m < it->m_end - it->m; m++) {
         const char *row = it->c + m * shape->column_block * bytes;
         if (alone)
             turn_row(it, row, place + m * to_step * bytes);
-        for (int64_t i = 0; i < found && !alone; i++) {
-            const int32_t *segment = segments + BD_WINDOW_SEGMENT * i;
+        for (int64_t i = 0; i < it->found && !alone; i++) {
+            const int32_t *segment = it->segments + BD_WINDOW_SEGMENT * i;
             spread(row + segment[0] * bytes, place + (m * to_step + segment[2]) * bytes, step,
                    segment[1], bytes);
         }
     }
-    return place;
 }
 
-static void store_rows(const item *it, const char *sums, int64_t step, int64_t first,
-                       int64_t count)
+/* Where the rows of the block stand in the output, if the epilogue does no more than store. */
+static char *output_of(const item *it, int64_t column)
 {
-    int64_t bytes = it->gemm->element_bytes, out_step = it->shape->out_step;
-    const char *element = bd_gemm_element_at(it->gemm, it->call, &it->gemm->out, it->batch);
-    char *out = (char *)(intptr_t)element + (it->m * out_step + first) * bytes;
-    for (int64_t m = 0; m < it->m_end - it->m; m++)
-        memcpy(out + m * out_step * bytes, sums + m * step * bytes, (size_t)(count * bytes));
+    const bd_gemm *gemm = it->gemm;
+    const char *out = bd_gemm_element_at(gemm, it->call, &gemm->out, it->batch);
+    return (char *)(intptr_t)out + (it->m * it->shape->out_step + column) * gemm->element_bytes;
 }
 
-static void run_epilogue(const item *it)
+static void run_epilogue(item *it)
 {
-    int32_t *segments =
-        (int32_t *)(void *)(it->call->worker_scratch + it->shape->worker_segments);
-    int64_t first = 0, count = 0, found = find_segments(it, segments, &first, &count);
-    if (found == 0)
+    const bd_window_shape *shape = it->shape;
+    char *scratch = it->call->worker_scratch, *sums = it->c;
+    int64_t bytes = it->gemm->element_bytes, step = shape->column_block;
+    it->segments = (int32_t *)(void *)(scratch + shape->worker_segments);
+    find_segments(it);
+    if (it->found == 0)
         return;
-    int64_t step = it->shape->turned ? it->shape->inner_block * it->shape->turned_step
-                                     : it->shape->column_block;
-    char *sums = put_in_order(it, segments, found, step);
-    if (it->shape->direct_store) {
-        store_rows(it, sums, step, first, count);
+    if (shape->direct_store && !shape->turned) {
+        put_in_order(it, output_of(it, it->first), shape->out_step);
+        return;
+    }
+    if (shape->turned) {
+        sums = scratch + shape->worker_turned;
+        step = shape->inner_block * shape->turned_step;
+    }
+    put_in_order(it, sums, step);
+    if (shape->direct_store) {
+        char *out = output_of(it, it->first);
+        for (int64_t m = 0; m < it->m_end - it->m; m++)
+            memcpy(out + m * shape->out_step * bytes, sums + m * step * bytes,
+                   (size_t)(it->count * bytes));
         return;
     }
     bd_call call = *it->call;
     call.params[BD_GEMM_BATCH] = it->batch;
     call.params[BD_GEMM_ROW] = it->m;
     call.params[BD_GEMM_ROWS] = it->m_end - it->m;
-    call.params[BD_GEMM_COLUMN] = first;
-    call.params[BD_GEMM_COLUMNS] = count;
+    call.params[BD_GEMM_COLUMN] = it->first;
+    call.params[BD_GEMM_COLUMNS] = it->count;
     call.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)sums;
     call.params[BD_GEMM_STEP] = step;
     it->gemm->epilogue(&call, 0, 1);
@@ -315,8 +347,9 @@ int bd_window_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *o
 {
     const bd_gemm_side *side = &shape->rows.rows;
     int64_t packs = shape->packed ? side->batches * side->parts : 0;
-    int64_t parts = 1 + shape->copies * shape->parts + packs;
-    double moved = (double)(shape->copies * shape->copy_elements) +
+    int64_t copies = shape->local ? 0 : shape->copies;
+    int64_t parts = 1 + copies * shape->parts + packs;
+    double moved = (double)(copies * shape->copy_elements) +
                    (shape->packed ? (double)(side->batches * shape->m * shape->k) : 0.0);
     int64_t blocks = shape->batch * shape->row_blocks * shape->column_blocks;
     double cells = (double)shape->row_block * (double)shape->column_block;

@@ -5,6 +5,7 @@
 enum {
     BLOCK_ROWS = 64,
     BLOCK_PANELS = 6,
+    BLOCK_CELLS = 16384, /* of few rows, which take more panels */
     ITEMS_WANTED = 16,
     CHUNK_K = 256,
     SPLIT_K_LEAST = 1024,
@@ -289,7 +290,8 @@ static void set_blocks(const bd_gemm *gemm, bd_window_shape *out)
     int64_t row = out->rows.panel_rows, column = out->vectors * gemm->lanes;
     int64_t row_panels = ceiling(out->m, row), column_panels = ceiling(out->columns, column);
     int64_t rows_wanted = most(1, BLOCK_ROWS / row);
-    int64_t columns_wanted = out->turned ? 1 : BLOCK_PANELS;
+    int64_t columns_wanted = most(BLOCK_PANELS, BLOCK_CELLS / (least(out->m, BLOCK_ROWS) * column));
+    columns_wanted = out->turned ? 1 : columns_wanted;
     for (;;) {
         out->row_block = bd_gemm_even_panels(row_panels, rows_wanted) * row;
         out->row_blocks = ceiling(out->m, out->row_block);
@@ -347,7 +349,11 @@ static void set_places(const bd_gemm *gemm, bd_window_shape *out)
     for (int d = 0; d < out->dim_count; d++)
         out->slack += out->dims[d].shared * out->dims[d].step;
     out->table_at = place_elements(shared, 2 * out->k, offset_bytes);
-    out->copy_at = place_elements(shared, out->copies * out->copy_elements + out->slack, bytes);
+    out->local = out->copies == out->batch &&
+                 out->row_blocks * out->column_blocks * out->splits == 1;
+    size_t *copier = out->local ? worker : shared;
+    int64_t copies = out->local ? 1 : out->copies;
+    out->copy_at = place_elements(copier, copies * out->copy_elements + out->slack, bytes);
     out->partial_at =
         place_elements(shared, out->splits > 1 ? out->splits * items * cells : 0, bytes);
     if (out->packed)

@@ -23,12 +23,15 @@ enum {
     NEAR_WAYS = 8,
     FAR_SETS = 2048, /* of the second cache */
     FAR_WAYS = 14,
+    RESIDENT_BYTES = 1 << 20, /* of rows that stay in the second cache for all columns */
+    RESIDENT_PANELS = 4,
     ONE_PANEL = 16,
     OFTEN = 256, /* rows that read a panel of columns */
     ROW_LINES = 64, /* of the first cache, that a panel of rows may take up */
 };
 /* Multiply-adds of an item that is worth cutting in two. */
 static const double ITEM_PRODUCTS_LEAST = 6e6;
+static const double TILE_ITEM_PRODUCTS_LEAST = 1.5e7;
 /* Of a product whose rows are packed though they could be read where they lie. */
 static const double PACKED_PRODUCTS = 1e8;
 
@@ -118,6 +121,12 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
     int64_t columns = shape->vectors * gemm->lanes, rows = shape->panel_rows;
     int64_t m_panels = ceiling(shape->m, rows), n_panels = ceiling(shape->n, columns);
     int64_t m_wanted = most(1, BLOCK_ROWS / rows), n_wanted = BLOCK_PANELS;
+    bool tiles = gemm->row_unit > 1;
+    double least_products = tiles ? TILE_ITEM_PRODUCTS_LEAST : ITEM_PRODUCTS_LEAST;
+    if (tiles && shape->m * shape->k * gemm->element_bytes <= RESIDENT_BYTES) {
+        m_wanted = m_panels; /* so that each item packs its columns, and no other one them too */
+        n_wanted = RESIDENT_PANELS;
+    }
     if (shape->thin) {
         m_wanted = m_panels;
         n_wanted = shape->dots                    ? DOT_PANELS
@@ -132,7 +141,7 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
         int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
         double cells = (double)shape->rows.block * (double)shape->columns.block;
         bool tall = items <= SPLIT_ITEMS_MOST && shape->k >= SPLIT_K_LEAST * SPLITS_MAX / 2;
-        if (items >= ITEMS_WANTED || cells * (double)shape->k < ITEM_PRODUCTS_LEAST || tall ||
+        if (items >= ITEMS_WANTED || cells * (double)shape->k < least_products || tall ||
             (m_wanted == 1 && n_wanted == 1))
             break;
         if (n_wanted > 2 || m_wanted == 1)

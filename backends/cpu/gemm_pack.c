@@ -127,18 +127,12 @@ static void pack_block(panel *p, int64_t block, int64_t k, int64_t k_count)
     p->to = to;
 }
 
-/* k that are packed at once of an operand that lies across K: so many lines are read together. */
-static int64_t pack_rows(const bd_gemm *gemm)
-{
-    return gemm->element == BURN_BF16 ? BD_GEMM_PACK_PAIRS : BD_GEMM_PACK_ROWS;
-}
-
 void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                   const bd_gemm_side *side, int64_t batch, int64_t block, int64_t k, int64_t k_end,
                   void *to)
 {
     panel p = {gemm, shape, side, call, batch, 0, 0, 0, k, to};
-    int64_t at_once = side->across ? pack_rows(gemm) : most(k_end - k, 1);
+    int64_t at_once = side->across ? BD_GEMM_PACK_ROWS : most(k_end - k, 1);
     for (; k < k_end; k += at_once)
         pack_block(&p, block, k, least(at_once, k_end - k));
 }
@@ -152,11 +146,9 @@ void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd
         pack_block(&p, part, 0, shape->k);
         return;
     }
-    int64_t k = part * side->part_k, k_end = least(k + side->part_k, shape->k);
-    int64_t at_once = side->across ? pack_rows(gemm) : side->part_k;
-    for (; k < k_end; k += at_once)
-        for (int64_t block = 0; block < side->blocks; block++) {
-            p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
-            pack_block(&p, block, k, least(at_once, k_end - k));
-        }
+    int64_t k = part * side->part_k;
+    for (int64_t block = 0; block < side->blocks; block++) {
+        p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
+        pack_block(&p, block, k, least(side->part_k, shape->k - k));
+    }
 }

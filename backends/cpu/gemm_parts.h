@@ -52,7 +52,6 @@ enum { BD_GEMM_KERNEL = 0 };
 enum {
     BD_GEMM_TURN_COLUMNS = 512,
     BD_GEMM_PACK_ROWS = 32,  /* k that are packed at once of an operand that lies across K, */
-    BD_GEMM_PACK_PAIRS = 16,  /* or of its pairs, */
     BD_GEMM_PACK_TURN = 128, /* and of columns that lie along K */
     BD_GEMM_THIN_ROWS = 4,
     BD_GEMM_PAD = 16, /* elements of junk that a transpose may leave behind a block */

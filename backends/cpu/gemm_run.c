@@ -228,14 +228,34 @@ static void run_dots(const item *it)
     run_epilogue(it, it->n, it->n_end, it->c, it->c_step);
 }
 
+/* The columns of a chunk as below, joined for tile registers. */
+static void run_joined_group(const item *it, const tile *rows, const char *from, int64_t step,
+                             int64_t pairs, int64_t n, int64_t columns)
+{
+    const bd_gemm *gemm = it->gemm;
+    int64_t width = BD_MICRO_THIN_VECTORS * gemm->lanes;
+    char *joined = it->call->worker_scratch + it->shape->worker_columns;
+    memset(joined + pairs * width * 4, 0, (size_t)((BD_MICRO_PAIRS - pairs) * width) * 4);
+    gemm->micro.pair(from, from + step, 2 * step, joined, width, columns, pairs);
+    for (int64_t at = 0; at < columns; at += 2 * gemm->lanes)
+        gemm->micro.tiles[2][1](rows->a + it->chunk * 4, rows->a_row_bytes, 1, joined + at * 4,
+                                width, it->c + (n - it->n + at) * 4, it->c_step, BD_MICRO_PAIRS,
+                                it->chunk > it->k);
+}
+
 /* Columns n .. n_end of bf16 as single numbers, at most one group of them, for one chunk. */
 static void run_thin_group(const item *it, const tile *rows, int64_t n, int64_t n_end)
 {
+    enum { JOINED_ROWS_LEAST = 4 };
     const bd_gemm *gemm = it->gemm;
     const bd_gemm_side *columns = &it->shape->columns;
     int64_t width = BD_MICRO_THIN_VECTORS * gemm->lanes, step = columns->step_k * 2;
     int64_t pairs = least(it->chunk_end, it->shape->single_k / 2) - it->chunk;
     const char *from = it->b + n * 2 + it->chunk * 2 * step;
+    if (gemm->row_unit > 1 && it->m_end - it->m >= JOINED_ROWS_LEAST) {
+        run_joined_group(it, rows, from, step, pairs, n, n_end - n);
+        return;
+    }
     if (n_end - n < width) {
         char *padded = it->call->worker_scratch + it->shape->worker_columns;
         for (int64_t k = 0; k < 2 * pairs; k++) {

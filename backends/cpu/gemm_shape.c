@@ -345,7 +345,8 @@ static void set_places(const bd_gemm *gemm, bd_gemm_shape *shape)
 
 static int64_t thin_rows(const bd_gemm *gemm)
 {
-    return gemm->element == BURN_BF16 ? THIN_ROWS_BF16 : BD_GEMM_THIN_ROWS;
+    int64_t rows_bf16 = most(gemm->row_unit, THIN_ROWS_BF16);
+    return gemm->element == BURN_BF16 ? rows_bf16 : BD_GEMM_THIN_ROWS;
 }
 
 /* Few rows: packing the columns would take longer than the product. Columns that lie along N wait

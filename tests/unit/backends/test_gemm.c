@@ -274,7 +274,7 @@ static void compare_threads(int target, const form *f)
     static const int64_t sizes[][4] = {{1, 100, 200, 300},  {1, 301, 499, 701}, {1, 10, 20, 9000},
                                        {1, 1, 2000, 3000},  {1, 7, 1111, 601},  {1, 7, 1111, 602},
                                        {1, 17, 33, 31},     {1, 63, 15, 1},     {1, 2, 16, 90000},
-                                       {1, 1200, 9, 555}};
+                                       {1, 1200, 9, 555},   {1, 3, 1090, 402},  {1, 16, 700, 810}};
     enum { COUNT = sizeof sizes / sizeof *sizes };
     float *first[COUNT] = {NULL};
     for (int threads = 1; threads <= 3; threads++) {

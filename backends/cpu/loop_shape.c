@@ -87,11 +87,15 @@ bool bd_loop_is_single(const bd_loop_shape *shape, const bd_kir *program, const 
     return shape->masked && phase_weight(program, phase) > most;
 }
 
-static bool is_f64_program(const bd_kir *program)
+/* Whether vectors of f64 occur: UNIFORM phases have scalars only. */
+static bool has_f64_vectors(const bd_kir *program)
 {
-    for (int i = 0; i < program->instr_count; i++)
-        if (program->instrs[i].dtype == BURN_F64)
-            return true;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        for (int i = phase->first; i < phase->first + phase->count; i++)
+            if (phase->kind != BD_KIR_UNIFORM && program->instrs[i].dtype == BURN_F64)
+                return true;
+    }
     return false;
 }
 
@@ -215,7 +219,7 @@ static void choose_axis(const bd_kir *program, bd_loop_shape *shape)
 static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop_shape *shape,
                          int weight)
 {
-    unsigned lanes = target->vector_bytes / (is_f64_program(program) ? 8 : 4);
+    unsigned lanes = target->vector_bytes / (has_f64_vectors(program) ? 8 : 4);
     shape->unroll = 1;
     bool lanes_depend = shape->scan_count > 0 && shape->form == BD_LOOP_ROW;
     if (!has_gather(program, shape->vector_axis) && !lanes_depend) {
@@ -233,7 +237,7 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
         if (burn_dtype_size(program->buffers[i].dtype) > widest)
             widest = burn_dtype_size(program->buffers[i].dtype);
     shape->tile = (int)(BD_LOOP_TILE_BYTES / widest);
-    shape->element_ns = (0.25 * weight / (double)lanes) * (is_f64_program(program) ? 1 : 1);
+    shape->element_ns = 0.25 * weight / (double)lanes;
     for (int i = 0; i < program->instr_count; i++)
         if (bd_part_has_access(program->instrs[i].code))
             shape->element_ns +=

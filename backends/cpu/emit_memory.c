@@ -243,18 +243,23 @@ void bd_part_prefetch(bd_emit *emit, LLVMValueRef place, burn_dtype dtype, LLVMV
     }
 }
 
-/* A column walks memory in large steps, which the hardware's prefetchers do not follow. */
-static void prefetch_column(bd_emit *emit, const bd_kir_access *access, LLVMValueRef place,
-                            burn_dtype dtype)
+/* A column walks memory in large steps, which the hardware's prefetchers do not follow; what lies
+ * side by side they follow up to the end of a page, and not too many of them. */
+static void prefetch(bd_emit *emit, const bd_kir_access *access, LLVMValueRef place,
+                     burn_dtype dtype)
 {
-    enum { ROWS_AHEAD = 16 };
-    const struct bd_emit_loop *loop = emit->loop;
-    int axis = loop ? bd_loop_column_axis(loop) : -1;
-    if (axis < 0 || access->strides[axis].argument < 0)
+    enum { ROWS_AHEAD = 16, BYTES_AHEAD = 2048 };
+    size_t size = burn_dtype_size(dtype);
+    int axis = emit->loop ? bd_loop_column_axis(emit->loop) : -1;
+    LLVMValueRef distance;
+    if (axis >= 0 && access->strides[axis].argument >= 0)
+        distance = LLVMBuildMul(emit->builder, bd_emit_int(emit, access->strides[axis]),
+                                bd_emit_i64(emit, ROWS_AHEAD), "");
+    else if (emit->lanes > 1 && emit->loop && bd_loop_is_cold(emit->loop))
+        distance = bd_emit_i64(emit, (int64_t)(BYTES_AHEAD / size));
+    else
         return;
-    LLVMValueRef step = bd_emit_int(emit, access->strides[axis]);
-    step = LLVMBuildMul(emit->builder, step, bd_emit_i64(emit, ROWS_AHEAD), "");
-    bd_part_prefetch(emit, place, dtype, step, emit->lanes * burn_dtype_size(dtype));
+    bd_part_prefetch(emit, place, dtype, distance, emit->lanes * size);
 }
 
 LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
@@ -285,7 +290,7 @@ LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
         return LLVMBuildSelect(b, guard, vector, LLVMConstNull(LLVMTypeOf(vector)), "");
     }
     if (!moved && contiguous && !guard)
-        prefetch_column(emit, access, place, dtype);
+        prefetch(emit, access, place, dtype);
     if (!moved && contiguous && (!guard || !guard_varies)) {
         if (guard)
             place = LLVMBuildSelect(b, guard, place, bd_constant_zeros(emit->module), "");

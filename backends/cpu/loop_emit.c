@@ -269,6 +269,8 @@ static void each_phase(walk *w, int p, LLVMValueRef first, LLVMValueRef last)
     bd_emit *emit = w->emit;
     const bd_loop_shape *shape = w->shape;
     const bd_kir_phase *phase = &emit->program->phases[p];
+    w->loop.cold =
+        shape->form == BD_LOOP_ROW && p == shape->each[0] && shape->ahead_count == 0;
     if (shape->form == BD_LOOP_ROW)
         bd_emit_lanes(emit, shape->vector_axis, shape->lanes);
     bd_loop_reductions_begin(emit, p);
@@ -319,6 +321,7 @@ static void map_item(walk *w)
     LLVMValueRef last =
         smaller(emit, LLVMBuildAdd(emit->builder, first, tile, ""), w->loop.extents[axis]);
     emit->positions[axis] = first;
+    w->loop.cold = true;
     bd_emit_lanes(emit, axis, w->shape->lanes);
     bd_emit_hoist(emit, &phase, 1u << axis);
     vector_loop(w, &phase, first, last);

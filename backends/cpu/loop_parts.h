@@ -24,6 +24,7 @@ typedef struct bd_scan {
 
 typedef struct bd_emit_loop {
     const bd_loop_shape *shape;
+    bool cold; /* the first loop to read its row or tile */
     bd_scan scans[BD_LOOP_SCANS_MAX];
     int scan_count;
     bd_reduction reductions[BD_LOOP_REDUCTIONS_MAX];

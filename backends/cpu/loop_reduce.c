@@ -96,6 +96,11 @@ int bd_loop_column_axis(const bd_emit_loop *loop)
     return shape->serial[shape->serial_count - 1];
 }
 
+bool bd_loop_is_cold(const bd_emit_loop *loop)
+{
+    return loop->cold;
+}
+
 bool bd_loop_may_stream(const bd_emit *emit, const bd_kir_instr *instr)
 {
     return emit->loop && emit->lanes > 1 && emit->loop->shape->stream_bytes > 0 &&

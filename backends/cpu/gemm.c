@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cpu/gemm.h"
 
+#include <stdatomic.h>
+
 #include "backends/cpu/gemm_parts.h"
 #include "backends/cpu/window.h"
 #include "proto/base/alloc.h"
@@ -188,33 +190,32 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     bd_window_shape windows;
     if (bd_window_shape_of(gemm, ints, &windows))
         return bd_window_plan(gemm, &windows, out_passes);
-    bd_gemm_shape shape;
-    bd_gemm_shape_of(gemm, ints, &shape);
-    if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
+    const bd_gemm_shape *shape = bd_gemm_shape_of(gemm, ints);
+    if (shape->batch == 0 || shape->m == 0 || shape->n == 0)
         return 0;
     int count = 0;
     int64_t packs =
-        shape.rows.batches * shape.rows.parts + shape.columns.batches * shape.columns.parts;
+        shape->rows.batches * shape->rows.parts + shape->columns.batches * shape->columns.parts;
     bd_pass pass = {.params = {(int64_t)(intptr_t)gemm}};
     if (packs > 0) {
         pass.run = bd_gemm_run_pack;
         pass.item_count = packs;
-        double a = shape.rows.parts ? (double)(shape.rows.batches * shape.m) : 0.0;
-        double b = shape.columns.parts ? (double)(shape.columns.batches * shape.n) : 0.0;
-        pass.item_ns = 0.25 * (a + b) * (double)shape.k / (double)packs;
+        double a = shape->rows.parts ? (double)(shape->rows.batches * shape->m) : 0.0;
+        double b = shape->columns.parts ? (double)(shape->columns.batches * shape->n) : 0.0;
+        pass.item_ns = 0.25 * (a + b) * (double)shape->k / (double)packs;
         out_passes[count++] = pass;
     }
     pass.run = bd_gemm_run_tiles;
-    pass.item_count = shape.batch * shape.splits * shape.rows.blocks * shape.columns.blocks;
-    double cells = (double)shape.rows.block * (double)shape.columns.block;
-    pass.item_ns = bd_gemm_nanoseconds(gemm, 2.0 * cells * (double)shape.split_k) + cells;
-    if (shape.thin) /* ten bytes a nanosecond */
-        pass.item_ns = (double)(shape.columns.block * shape.split_k * gemm->element_bytes) / 10.0;
+    pass.item_count = shape->batch * shape->splits * shape->rows.blocks * shape->columns.blocks;
+    double cells = (double)shape->rows.block * (double)shape->columns.block;
+    pass.item_ns = bd_gemm_nanoseconds(gemm, 2.0 * cells * (double)shape->split_k) + cells;
+    if (shape->thin) /* ten bytes a nanosecond */
+        pass.item_ns = (double)(shape->columns.block * shape->split_k * gemm->element_bytes) / 10.0;
     out_passes[count++] = pass;
-    if (shape.splits > 1) {
+    if (shape->splits > 1) {
         pass.run = bd_gemm_run_sums;
-        pass.item_count = shape.batch * shape.m;
-        pass.item_ns = 0.2 * (double)shape.n * (double)shape.splits + 50.0;
+        pass.item_count = shape->batch * shape->m;
+        pass.item_ns = 0.2 * (double)shape->n * (double)shape->splits + 50.0;
         out_passes[count++] = pass;
     }
     return count;
@@ -225,12 +226,10 @@ static void scratch(const bd_kernel *kernel, const int64_t *ints, size_t *out_wo
 {
     const bd_gemm *gemm = (const bd_gemm *)kernel;
     bd_window_shape windows;
-    bd_gemm_shape shape;
     bool has = bd_window_shape_of(gemm, ints, &windows);
-    if (!has)
-        bd_gemm_shape_of(gemm, ints, &shape);
-    *out_worker_bytes = has ? windows.worker_bytes : shape.worker_bytes;
-    *out_shared_bytes = has ? windows.shared_bytes : shape.shared_bytes;
+    const bd_gemm_shape *shape = has ? NULL : bd_gemm_shape_of(gemm, ints);
+    *out_worker_bytes = has ? windows.worker_bytes : shape->worker_bytes;
+    *out_shared_bytes = has ? windows.shared_bytes : shape->shared_bytes;
 }
 
 static void destroy(bd_kernel *kernel)
@@ -253,7 +252,9 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
         BD_TRY(bd_micro_find_tabled(target, element, tabled, &found_tabled));
     bd_gemm *gemm = bd_alloc_zeroed(sizeof *gemm);
     bd_arena_init(&gemm->arena);
+    static _Atomic uint64_t numbers;
     gemm->base = (bd_kernel){.ops = &ops, .code = own_code};
+    gemm->number = atomic_fetch_add(&numbers, 1) + 1;
     gemm->program = bd_kir_clone(program, &gemm->arena);
     gemm->target = *target;
     gemm->micro = found;

@@ -93,6 +93,7 @@ typedef struct bd_gemm_operand {
 
 typedef struct bd_gemm {
     bd_kernel base;
+    uint64_t number; /* of this kernel, from 1 on */
     bd_arena arena;
     const bd_kir *program;
     bd_target target;
@@ -150,7 +151,8 @@ typedef struct bd_gemm_shape {
 } bd_gemm_shape;
 
 void bd_gemm_costs(bd_gemm *gemm);
-void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out);
+/* The product with sizes; valid until the thread asks for another one. */
+const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints);
 /* The extents of all axes of each role, multiplied. */
 void bd_gemm_sizes(const bd_gemm *gemm, const int64_t *ints, int64_t *out);
 /* The stride of all axes of a role as one. False if they do not count as one. */

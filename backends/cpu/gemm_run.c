@@ -32,16 +32,15 @@ static const bd_gemm *gemm_of(const bd_call *call)
 void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end)
 {
     const bd_gemm *gemm = gemm_of(call);
-    bd_gemm_shape shape;
-    bd_gemm_shape_of(gemm, call->ints, &shape);
-    int64_t row_items = shape.rows.batches * shape.rows.parts;
+    const bd_gemm_shape *shape = bd_gemm_shape_of(gemm, call->ints);
+    int64_t row_items = shape->rows.batches * shape->rows.parts;
     for (int64_t i = begin; i < end; i++) {
-        const bd_gemm_side *side = i < row_items ? &shape.rows : &shape.columns;
+        const bd_gemm_side *side = i < row_items ? &shape->rows : &shape->columns;
         int64_t number = i < row_items ? i : i - row_items;
         int64_t batch = number / side->parts, part = number % side->parts;
         char *to = call->shared_scratch + side->shared_at +
                    batch * side->batch_elements * gemm->element_bytes;
-        bd_gemm_pack_part(gemm, &shape, call, side, batch, part, to);
+        bd_gemm_pack_part(gemm, shape, call, side, batch, part, to);
     }
 }
 
@@ -321,9 +320,8 @@ static void run_item(item *it)
 
 void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end)
 {
-    bd_gemm_shape shape;
-    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
-    bd_gemm_shape_of(it.gemm, call->ints, &shape);
+    item it = {.gemm = gemm_of(call), .call = call};
+    it.shape = bd_gemm_shape_of(it.gemm, call->ints);
     const bd_micro *micro = &it.gemm->micro;
     if (micro->begin)
         micro->begin(bd_amx_tiles);
@@ -348,19 +346,19 @@ void bd_gemm_add_row(burn_dtype element, const void *from, void *to, int64_t cou
 /* Adds the partial sums of each row in the order of K, in place of the first. */
 void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
 {
-    bd_gemm_shape shape;
-    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
-    bd_gemm_shape_of(it.gemm, call->ints, &shape);
-    int64_t bytes = it.gemm->element_bytes, whole = shape.columns.blocks * shape.columns.block;
-    int64_t stride = shape.batch * shape.sum_rows * whole;
+    item it = {.gemm = gemm_of(call), .call = call};
+    const bd_gemm_shape *shape = bd_gemm_shape_of(it.gemm, call->ints);
+    it.shape = shape;
+    int64_t bytes = it.gemm->element_bytes, whole = shape->columns.blocks * shape->columns.block;
+    int64_t stride = shape->batch * shape->sum_rows * whole;
     for (int64_t row = begin; row < end; row++) { /* of batch * m */
-        it.batch = row / shape.m;
-        it.m = row % shape.m;
-        char *sums = call->shared_scratch + shape.partial_at +
-                     (it.batch * shape.sum_rows + it.m) * whole * bytes;
-        for (int64_t s = 1; s < shape.splits; s++)
+        it.batch = row / shape->m;
+        it.m = row % shape->m;
+        char *sums = call->shared_scratch + shape->partial_at +
+                     (it.batch * shape->sum_rows + it.m) * whole * bytes;
+        for (int64_t s = 1; s < shape->splits; s++)
             bd_gemm_add_row(it.gemm->element, sums + s * stride * bytes, sums, whole);
         it.m_end = it.m + 1;
-        run_epilogue(&it, 0, shape.n, sums, whole);
+        run_epilogue(&it, 0, shape->n, sums, whole);
     }
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sizes to blocks. */
+#include <string.h>
+
 #include "backends/cpu/gemm_parts.h"
 
 enum {
@@ -426,7 +428,7 @@ void bd_gemm_describe_rows(const bd_gemm *gemm, const int64_t *ints, bd_gemm_sha
     shape->full_rows = shape->m / shape->panel_rows * shape->panel_rows;
 }
 
-void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out)
+static void make_shape(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out)
 {
     int64_t sizes[BD_KIR_K + 1];
     bd_gemm_sizes(gemm, ints, sizes);
@@ -449,4 +451,27 @@ void bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *o
         !(out->thin && gemm->element == BURN_BF16))
         out->direct_store = bd_gemm_stores_rows(gemm, ints, &out->out_step);
     set_places(gemm, out);
+}
+
+/* What a thread found last: a launch asks several times, and a repeated step again. Numbers of
+ * kernels are never used twice. */
+const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints)
+{
+    enum { PLACES = 16, INTS_MOST = 24 };
+    static _Thread_local struct {
+        uint64_t number;
+        int64_t ints[INTS_MOST];
+        bd_gemm_shape shape;
+    } found[PLACES];
+    size_t count = gemm->program->int_count, bytes = count * sizeof *ints, place = gemm->number;
+    for (size_t i = 0; i < count; i++)
+        place = place * 31 + (size_t)ints[i];
+    place = (place ^ place >> 7) % PLACES;
+    if (found[place].number == gemm->number && memcmp(found[place].ints, ints, bytes) == 0)
+        return &found[place].shape;
+    make_shape(gemm, ints, &found[place].shape);
+    found[place].number = count <= INTS_MOST ? gemm->number : 0;
+    if (count <= INTS_MOST)
+        memcpy(found[place].ints, ints, bytes);
+    return &found[place].shape;
 }

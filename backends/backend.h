@@ -82,6 +82,7 @@ typedef struct bd_device_counters {
     uint64_t compiles;      /* programs turned into code */
     uint64_t cache_hits;    /* objects taken from disk */
     uint64_t code_bytes;    /* resident machine code */
+    uint64_t lent_us;       /* processor time for which the device thread ran kernels */
     uint64_t fallbacks;     /* programs that ran by other means than the backend's own code */
 } bd_device_counters;
 

@@ -113,6 +113,7 @@ typedef struct bd_engine_stats {
     uint64_t pool_bytes;   /* held from the device, live or cached */
     uint64_t sessions, tensors;
     uint64_t code_bytes;
+    uint64_t lent_us; /* processor time for which the device thread ran kernels */
 } bd_engine_stats;
 
 void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out);

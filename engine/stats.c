@@ -27,6 +27,7 @@ void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
         .cuts = read_counter(&core->counters.cuts),
         .sessions = read_counter(&core->counters.sessions),
         .code_bytes = device.code_bytes,
+        .lent_us = device.lent_us,
     };
     bd_memory_gauges(core->memory, &out->device_bytes, &out->pool_bytes, &out->tensors);
 }

@@ -44,6 +44,7 @@ static void report_stats(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "fallbacks", stats.fallbacks);
     bd_json_uint(json, "known", stats.known_plans);
     bd_json_uint(json, "run_us", stats.run_us);
+    bd_json_uint(json, "lent_us", stats.lent_us);
     bd_json_end_object(json);
     bd_json_begin_object(json, "stream");
     bd_json_uint(json, "ops", stats.ops);

@@ -108,6 +108,7 @@ static void cpu_counters(bd_device *device, bd_device_counters *out)
     out->compiles = atomic_load(&device->compiles);
     out->cache_hits = atomic_load(&device->cache_hits);
     out->code_bytes = bd_code_arena_bytes(device->code);
+    out->lent_us = bd_pool_lent_us(device->pool);
 }
 
 /* ---- memory ---- */

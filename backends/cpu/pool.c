@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backends/cpu/pool_parts.h"
@@ -221,11 +222,32 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
+/* Processor time of this thread. */
+static int64_t worked_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void count_lent(bd_pool *pool, int64_t before_ns)
+{
+    atomic_fetch_add_explicit(&pool->lent_ns, worked_ns() - before_ns, memory_order_relaxed);
+}
+
+uint64_t bd_pool_lent_us(const bd_pool *pool)
+{
+    return (uint64_t)atomic_load_explicit(&pool->lent_ns, memory_order_relaxed) / 1000;
+}
+
 void bd_pool_lend(bd_pool *pool, const atomic_bool *wanted)
 {
     while (atomic_load(&pool->busy) && !atomic_load(wanted)) {
         uint32_t seen = atomic_load(&pool->signal);
-        if (take_part(pool, pool->thread_count - 1, wanted) || spin(pool, seen))
+        int64_t before = worked_ns();
+        bool worked = take_part(pool, pool->thread_count - 1, wanted);
+        count_lent(pool, before);
+        if (worked || spin(pool, seen))
             continue;
         atomic_store(&pool->lender_sleeps, true);
         atomic_fetch_add(&pool->sleepers, 1);
@@ -289,7 +311,10 @@ void bd_pool_submit(bd_pool *pool, bd_submission *submission)
     if (!is_small(submission))
         wake(pool, others); /* while the first stages run here */
     start_submission(pool, submission);
-    if (!run_small_stages(pool)) {
+    int64_t before = worked_ns();
+    bool finished = run_small_stages(pool);
+    count_lent(pool, before);
+    if (!finished) {
         publish(pool, others);
         return;
     }

@@ -52,6 +52,7 @@ struct bd_pool {
     _Atomic uint32_t signal; /* futex word: grows when there is work */
     _Atomic int sleepers;
     atomic_bool lender_sleeps;
+    _Atomic int64_t lent_ns; /* processor time that the submitting thread worked */
     _Atomic bool stopping;
     /* The place in the submission at hand: owned by whoever opens stages. */
     bd_submission *submission;

@@ -14,7 +14,8 @@ from memory import peak_kib, reset_peak
 def counters():
     stats = burn.stats()
     return {"launches": stats["plans"]["launches"], "compiles": stats["kernels"]["compiles"],
-            "fallbacks": stats["plans"]["fallbacks"], "run_us": stats["plans"]["run_us"]}
+            "fallbacks": stats["plans"]["fallbacks"], "run_us": stats["plans"]["run_us"],
+            "lent_us": stats["plans"]["lent_us"]}
 
 
 def kernels():
@@ -111,7 +112,8 @@ class Meter:
         self.made["launches"] = (after["launches"] - before["launches"]) // count
         self.made["device_ms"] = round((after["run_us"] - before["run_us"]) / 1e3 / count, 4)
         self.made["cpu_ms"] = round(cpu / count, 4)
-        self.made["other_cpu_ms"] = round((cpu - workers) / count, 4)
+        lent = (after["lent_us"] - before["lent_us"]) / 1e3
+        self.made["other_cpu_ms"] = round((cpu - workers - lent) / count, 4)
 
     def fields(self):
         now = counters()

@@ -3116,16 +3116,18 @@ static void gradient_attend(const bd_rule_call *call, bd_node *out)
     out[0] = BD_NODE_NONE;
     if (call->wanted[0]) {
         bd_node n1 = bd_build(graph, BURN_OP_ATTEND_WEIGHTS, (bd_node[]){call->inputs[0]}, 1, NULL);
-        bd_node n2 = bd_rule_swap_last(graph, call->inputs[1]);
-        bd_node n3 = bd_build(graph, BURN_OP_DOT, (bd_node[]){call->gradient, n2}, 2, NULL);
-        bd_node n4 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n3, n1}, 2, NULL);
-        const int64_t l5_values[] = {(bd_rule_rank(graph, n1) - 1)};
-        const bd_attr_value l5 = {.values = l5_values, .count = 1};
-        const bd_attr_value a6[] = {l5, {.value = 1}, {.value = 0}};
-        bd_node n7 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n4}, 1, a6);
-        bd_node n8 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n3, n7}, 2, NULL);
-        bd_node n9 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n1, n8}, 2, NULL);
-        out[0] = bd_rule_gradient(graph, n9, call->inputs[0]);
+        bd_node n2 = bd_build_cast(graph, n1, (burn_dtype)(bd_rule_wide(graph, bd_graph_at(graph, call->inputs[0])->dtype)));
+        bd_node n3 = bd_rule_swap_last(graph, call->inputs[1]);
+        bd_node n4 = bd_build(graph, BURN_OP_DOT, (bd_node[]){call->gradient, n3}, 2, NULL);
+        bd_node n5 = bd_build_cast(graph, n4, (burn_dtype)(bd_rule_wide(graph, bd_graph_at(graph, call->inputs[0])->dtype)));
+        bd_node n6 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n5, n2}, 2, NULL);
+        const int64_t l7_values[] = {(bd_rule_rank(graph, n2) - 1)};
+        const bd_attr_value l7 = {.values = l7_values, .count = 1};
+        const bd_attr_value a8[] = {l7, {.value = 1}, {.value = 0}};
+        bd_node n9 = bd_build(graph, BURN_OP_SUM, (bd_node[]){n6}, 1, a8);
+        bd_node n10 = bd_build(graph, BURN_OP_SUB, (bd_node[]){n5, n9}, 2, NULL);
+        bd_node n11 = bd_build(graph, BURN_OP_MUL, (bd_node[]){n2, n10}, 2, NULL);
+        out[0] = bd_rule_gradient(graph, n11, call->inputs[0]);
     }
     out[1] = BD_NODE_NONE;
     if (call->wanted[1]) {

@@ -2,7 +2,7 @@
  * Made by proto/gen_ops.py from proto/ops.toml. */
 #include "proto/op_table.h"
 
-const uint32_t burn_op_table_revision = 0x939d7a03;
+const uint32_t burn_op_table_revision = 0xa20b39db;
 
 const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
     {.name = "free", .number = 1, .since = 1,
@@ -1308,7 +1308,7 @@ const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
      .flags = BURN_OP_CORE,
      .input_count = 2, .output_rule = BURN_OUTPUTS_FIXED, .output_count = 1, .output_if = -1,
      .input_optional = 0x0, .attr_count = 0,
-     .dtype_rule = BURN_DTYPE_RULE_FLOAT, .shape_rule = BURN_SHAPE_RULE_DOT,
+     .dtype_rule = BURN_DTYPE_RULE_SAME_FLOAT, .shape_rule = BURN_SHAPE_RULE_DOT,
      .inputs = {"scores", "value"},
      .input_roles = {BURN_INPUT_VALUE, BURN_INPUT_VALUE}},
     {.name = "attend_weights", .number = 291, .since = 1,

@@ -543,7 +543,8 @@ BURN_API burn_status burn_global_norm(burn_context *context,
 BURN_API burn_status burn_clip_coefficient(burn_context *context, burn_input norm,
                                            burn_input max_norm, burn_tensor **out);
 /* The softmax of scores [batch…, m, n] over n, times value [batch…, n, e], with equal batch dims.
- * A row of scores that are all -inf gives zeros. */
+ * A row of scores that are all -inf gives zeros. The gradient's products are of 16-bit floats if
+ * those are. */
 BURN_API burn_status burn_attend(burn_context *context, burn_input scores, burn_input value,
                                  burn_tensor **out);
 /* Scores [batch…, m, n] with -inf where n > m + diagonal: no query sees a later key.

@@ -182,10 +182,19 @@ FN void finish_queries(passed<D> &p, const E &with_epilogue, int batch, int firs
         }
     __syncthreads();
     const int e = threadIdx.x % D, left = rows - first < QUERIES ? rows - first : QUERIES;
-    with_epilogue([&](const auto &epilogue) INLINED {
-#pragma unroll 4
-        for (int r = threadIdx.x / D; r < left && e < width; r += 128 / D)
-            epilogue(batch, first + r, e, tile[r * PITCH + e]);
+    with_epilogue(batch, e, [&](const auto &epilogue, const auto &look, auto nothing) INLINED {
+        const int AT_ONCE = 4, STEP = 128 / D;
+        for (int r = threadIdx.x / D; r < left && e < width; r += AT_ONCE * STEP) {
+            decltype(nothing) seen[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (r + i * STEP < left)
+                    look(first + r + i * STEP, seen[i]);
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (r + i * STEP < left)
+                    epilogue(first + r + i * STEP, tile[(r + i * STEP) * PITCH + e], seen[i]);
+        }
     });
 }
 

@@ -93,6 +93,19 @@ static void print_tiled(bd_printer *p, const char *name, int at_once, const char
     bd_print_exit(p);
 }
 
+static void print_copies(bd_printer *p, const char *type)
+{
+    char call[120];
+    for (int i = 0; i < 2; i++) {
+        if (!bd_cfamily_copies(p->program, i ? BD_KIR_OPERAND_B : BD_KIR_OPERAND_A))
+            continue;
+        snprintf(call, sizeof call,
+                 "copy_operand<%s>(%s, z.%s, z.k, lanes & %s_BY_DEPTH, scratch);\n", type,
+                 i ? "b" : "a", i ? "n" : "m", i ? "B" : "A");
+        print_tiled(p, i ? "copy_b" : "copy_a", 0, call);
+    }
+}
+
 void bd_print_contraction(bd_printer *p)
 {
     burn_dtype element = bd_cfamily_element(p->program, BD_KIR_OPERAND_A);
@@ -112,7 +125,10 @@ void bd_print_contraction(bd_printer *p)
     print_tiled(p, "large", half ? 2 : 1, "TILE(128);\n");
     print_tiled(p, "small", 4, "TILE(64);\n");
     print_tiled(p, "join", 0,
-                "join_pieces(with_epilogue, z, (int)(lanes & 0xffff), (const float *)scratch);\n");
+                element == BURN_BF16 ? "join_pieces<true>(with_epilogue, z, lanes, scratch);\n"
+                                     : "join_pieces<false>(with_epilogue, z, lanes, scratch);\n");
+    print_copies(p, !half ? "float" : element == BURN_BF16 ? "half_element<true>"
+                                                           : "half_element<false>");
     if (bd_cfamily_has_huge_tiles(p->program)) {
         bd_text_add(&p->text, "%s#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n", bd_cfamily_product_sm90);
         print_tiled(p, "huge", 1,

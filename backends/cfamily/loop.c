@@ -186,6 +186,39 @@ static bool runs_down(const bd_kir *program)
     return found;
 }
 
+/* The value that says where the one store of a program goes, if points that store to different
+ * places do not depend on each other; 0: there is no such value. */
+static bd_kir_value place_of_stores(const bd_kir *program)
+{
+    const bd_kir_phase *each = NULL;
+    const bd_kir_instr *store = NULL;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind == BD_KIR_EACH && each)
+            return 0;
+        each = phase->kind == BD_KIR_EACH ? phase : each;
+    }
+    for (int i = 0; i < program->instr_count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        int code = instr->code;
+        if (bd_kir_is_reduce((bd_kir_code)code) || bd_kir_is_scan((bd_kir_code)code) ||
+            code == BD_KIR_SAVE || (stores(code) && store))
+            return 0;
+        store = stores(code) ? instr : store;
+    }
+    if (!each || !store || store->code != BD_KIR_STORE_AT || store < &program->instrs[each->first])
+        return 0;
+    for (int i = 0; i < program->instr_count; i++)
+        if (touches(program->instrs[i].code) && &program->instrs[i] != store &&
+            buffer_of(program, &program->instrs[i]) == buffer_of(program, store))
+            return 0;
+    for (int axis = 0; axis < program->axis_count; axis++)
+        if (program->axes[axis].role == BD_KIR_SERIAL &&
+            !bd_kir_int_is(program->accesses[store->index].strides[axis], 0))
+            return 0;
+    return store->operands[1] > each->first ? store->operands[1] : 0;
+}
+
 bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program)
 {
     bd_cfamily_loop loop = {0};
@@ -193,6 +226,8 @@ bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program)
     if (program->family != BD_KIR_LOOP)
         return loop;
     loop.teams = shares_rows(program);
+    loop.parts = place_of_stores(program) != 0;
+    loop.map = map;
     if (loop.teams && keeps_order(program))
         return loop;
     if (map || loop.teams)
@@ -248,26 +283,47 @@ void bd_print_results(bd_printer *p, const bd_kir_phase *phase)
     }
 }
 
+/* The loops over all SERIAL axes but the innermost, which is returned; -1: there is none. */
+static int print_serial_loops(bd_printer *p)
+{
+    int innermost = bd_kir_axis_of(p->program, BD_KIR_SERIAL);
+    for (int axis = 0; axis < innermost; axis++) /* counted: divisions would cost more */
+        if (p->program->axes[axis].role == BD_KIR_SERIAL)
+            bd_text_add(&p->text, "for (i64 p%d = 0; p%d < %s; p%d++)\n", axis, axis,
+                        bd_print_int(p->program->axes[axis].extent), axis);
+    return innermost;
+}
+
 static void print_each(bd_printer *p, const bd_kir_phase *phase)
 {
     bd_print_nothing(p, phase);
-    bd_text_add(&p->text, "for (i64 at = 0; at < serial; at++) {\ni64 rest = at;\n");
-    bd_print_positions(p, BD_KIR_SERIAL, "rest");
+    bd_text_add(&p->text, "for (i64 at = 0; at < serial;)\n"); /* once, if there is anything */
+    int axis = print_serial_loops(p);
+    if (axis >= 0)
+        bd_text_add(&p->text, "for (i64 p%d = 0; p%d < %s; p%d++, at++) {\n", axis, axis,
+                    bd_print_int(p->program->axes[axis].extent), axis);
+    else
+        bd_text_add(&p->text, "for (; at < 1; at++) {\n");
     bd_print_phase(p, phase);
     bd_text_add(&p->text, "}\n");
     bd_print_results(p, phase);
 }
 
-static void print_rows(bd_printer *p)
+static void print_row_loop(bd_printer *p)
 {
-    bd_print_entry(p, "rows");
     bd_print_extent(p, "count", BD_KIR_PARALLEL);
     bd_print_extent(p, "serial", BD_KIR_SERIAL);
-    bd_text_add(&p->text, "const i64 lane = (i64)blockIdx.x * blockDim.x + threadIdx.x;\n"
+    bd_text_add(&p->text, "const i64 lane = (i64)number * blockDim.x + threadIdx.x;\n"
                           "if (lane >= lanes) return;\n");
     print_slots(p);
     bd_text_add(&p->text, "for (i64 row = lane; row < count; row += lanes) {\ni64 left = row;\n");
     bd_print_positions(p, BD_KIR_PARALLEL, "left");
+}
+
+static void print_rows(bd_printer *p, const char *name)
+{
+    bd_print_entry(p, name);
+    print_row_loop(p);
     for (int i = 0; i < p->program->phase_count; i++) {
         const bd_kir_phase *phase = &p->program->phases[i];
         if (phase->kind == BD_KIR_EACH)
@@ -279,14 +335,54 @@ static void print_rows(bd_printer *p)
     bd_print_exit(p);
 }
 
+/* `splits` threads a row look where each point stores, several points at a time; each of them does
+ * those of its share of places. */
+static void print_divided(bd_printer *p)
+{
+    bd_print_entry(p, "parts");
+    bd_text_add(&p->text, "const u32 part = blockIdx.x %% splits;\n");
+    bd_print_extent(p, "count", BD_KIR_PARALLEL);
+    bd_text_add(&p->text, "const i64 row = (i64)(number / splits) * blockDim.x + threadIdx.x;\n"
+                          "if (row >= count) return;\ni64 left = row;\n");
+    bd_print_positions(p, BD_KIR_PARALLEL, "left");
+    for (int i = 0; i < p->program->phase_count; i++)
+        if (p->program->phases[i].kind == BD_KIR_ROW)
+            bd_print_phase(p, &p->program->phases[i]);
+    const bd_kir_phase *each = bd_print_find(p->program, BD_KIR_EACH);
+    bd_kir_value place = place_of_stores(p->program);
+    int axis = print_serial_loops(p);
+    const char *extent = bd_print_int(p->program->axes[axis].extent);
+    bd_text_add(&p->text,
+                "for (i64 first = 0; first < %s; first += 8) {\nu32 mine = 0;\n"
+                "#pragma unroll\nfor (int i = 0; i < 8; i++) {\n"
+                "const i64 p%d = first + i < %s ? first + i : first;\n",
+                extent, axis, extent);
+    bd_print_until(p, each, place);
+    bd_text_add(&p->text,
+                "if (((u32)v%d & (splits - 1)) == part && first + i < %s) mine |= 1u << i;\n}\n"
+                "for (; mine; mine &= mine - 1) {\nconst i64 p%d = first + __ffs(mine) - 1;\n",
+                place, extent, axis);
+    bd_print_phase(p, each);
+    bd_text_add(&p->text, "}\n}\n");
+    bd_print_exit(p);
+}
+
 void bd_print_loop(bd_printer *p)
 {
     bd_cfamily_loop loop = bd_cfamily_loop_of(p->program);
-    print_rows(p);
+    print_rows(p, "rows");
+    if (loop.parts)
+        print_divided(p);
     if (loop.teams)
         bd_print_teams(p, &loop);
     else if (loop.wide)
-        bd_print_vectors(p, loop.wide);
+        bd_print_vectors(p, "vectors", loop.wide);
+    p->many = loop.map;
+    if (loop.map)
+        print_rows(p, "rows_many");
+    if (loop.map && loop.wide)
+        bd_print_vectors(p, "vectors_many", loop.wide);
+    p->many = false;
     if (loop.down)
         bd_print_down(p);
 }

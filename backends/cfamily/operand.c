@@ -224,6 +224,15 @@ bd_cfamily_tiles bd_cfamily_tiles_of(const bd_kir *program)
     return a == BURN_F32 ? BD_CFAMILY_FLOAT_TILES : BD_CFAMILY_NO_TILES;
 }
 
+bool bd_cfamily_copies(const bd_kir *program, bd_kir_phase_kind kind)
+{
+    bd_cfamily_side side = bd_cfamily_side_of(program, kind);
+    int axes = 0;
+    for (int axis = 0; axis < program->axis_count; axis++)
+        axes += program->axes[axis].role == side.rows || program->axes[axis].role == side.depth;
+    return bd_cfamily_tiles_of(program) != BD_CFAMILY_NO_TILES && (!side.plain || axes > 2);
+}
+
 bool bd_cfamily_has_huge_tiles(const bd_kir *program)
 {
     return bd_cfamily_tiles_of(program) == BD_CFAMILY_HALF_TILES &&
@@ -248,13 +257,22 @@ void bd_print_extents(bd_printer *p)
 
 void bd_print_epilogue(bd_printer *p, bd_kir_role rows, bd_kir_role columns)
 {
-    bd_text_add(&p->text, "const auto with_epilogue = [&](const auto &body) INLINED {\n");
+    const bd_kir_phase *phase = bd_print_find(p->program, BD_KIR_EPILOGUE);
+    bd_text_add(&p->text, "struct element {\n");
+    bd_print_seen(p, phase, true);
+    bd_text_add(&p->text, "};\nconst auto with_epilogue = [&](u32 batch, u32 column,"
+                          " const auto &body) INLINED {\n");
     bd_print_arguments(p);
-    bd_text_add(&p->text, "const auto epilogue = [&](u32 batch, u32 row, u32 column, float acc)"
-                          " INLINED {\n");
     bd_print_places(p, BD_KIR_BATCH, "batch");
-    bd_print_places(p, rows, "row");
     bd_print_places(p, columns, "column");
-    bd_print_phase(p, bd_print_find(p->program, BD_KIR_EPILOGUE));
-    bd_text_add(&p->text, "};\nbody(epilogue);\n};\n");
+    bd_text_add(&p->text, "const auto look = [&](u32 row, element &to) INLINED {\n");
+    bd_print_places(p, rows, "row");
+    bd_print_seen(p, phase, false);
+    bd_text_add(&p->text, "};\nconst auto epilogue = [&](u32 row, float acc, const element &seen)"
+                          " INLINED {\n");
+    bd_print_places(p, rows, "row");
+    p->ahead = true;
+    bd_print_phase(p, phase);
+    p->ahead = false;
+    bd_text_add(&p->text, "};\nbody(epilogue, look, element());\n};\n");
 }

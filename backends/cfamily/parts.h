@@ -37,6 +37,8 @@ typedef struct bd_printer {
     const char *yield; /* the variable that YIELD sets */
     const bd_parts *parts; /* of the operand that is printed; NULL: positions are variables */
     int spared; /* number of a comparison that holds if the variable `whole` does; 0: none */
+    bool many;  /* an entry that runs several blocks of arguments */
+    bool ahead; /* loads were done before, into the fields of `seen` */
     int threads;           /* of a block; 0: as usual */
     int at_once;           /* blocks that a processor must be able to hold; 0: any number */
 } bd_printer;
@@ -69,7 +71,10 @@ bool bd_print_sums_neighbours(const bd_printer *printer, const bd_kir_instr *ins
 /* What reductions and scans of a phase have seen: nothing yet; and their results. */
 void bd_print_nothing(bd_printer *printer, const bd_kir_phase *phase);
 void bd_print_results(bd_printer *printer, const bd_kir_phase *phase);
-/* All statements of a phase. */
+/* The fields of what a phase loads, or the loads into those of `to`. */
+void bd_print_seen(bd_printer *printer, const bd_kir_phase *phase, bool fields);
+/* All statements of a phase, or those up to the one that makes a value. */
+void bd_print_until(bd_printer *printer, const bd_kir_phase *phase, bd_kir_value last);
 void bd_print_phase(bd_printer *printer, const bd_kir_phase *phase);
 const bd_kir_phase *bd_print_find(const bd_kir *program, bd_kir_phase_kind kind);
 
@@ -88,7 +93,7 @@ void bd_print_epilogue(bd_printer *printer, bd_kir_role rows, bd_kir_role column
 
 void bd_print_loop(bd_printer *printer);
 void bd_print_teams(bd_printer *printer, const bd_cfamily_loop *loop);
-void bd_print_vectors(bd_printer *printer, int wide);
+void bd_print_vectors(bd_printer *printer, const char *name, int wide);
 void bd_print_down(bd_printer *printer);
 void bd_print_contraction(bd_printer *printer);
 void bd_print_attention(bd_printer *printer);

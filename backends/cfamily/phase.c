@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Straight-line phases as statements: value number n is the variable vn. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -268,6 +269,23 @@ static void print_check(bd_printer *p, const bd_kir_instr *instr)
                 bd_print_int(instr->integer), instr->flags & 1 ? "true" : "false", instr->index);
 }
 
+/* Whether a float is one of a shorter type already. */
+static bool is_rounded(const bd_kir *program, bd_kir_value value, burn_dtype dtype, int depth)
+{
+    const bd_kir_instr *instr = &program->instrs[value - 1];
+    if (instr->dtype == dtype)
+        return true;
+    if (depth == 0)
+        return false;
+    if (instr->code == BD_KIR_CAST && burn_dtype_is_float((burn_dtype)instr->dtype))
+        return is_rounded(program, instr->operands[0], dtype, depth - 1);
+    if (instr->code == BD_KIR_SELECT)
+        return is_rounded(program, instr->operands[1], dtype, depth - 1) &&
+               is_rounded(program, instr->operands[2], dtype, depth - 1);
+    return instr->code == BD_KIR_CONST && burn_dtype_is_float((burn_dtype)instr->dtype) &&
+           (instr->f == 0 || isinf(instr->f));
+}
+
 static void print_value(bd_printer *p, const bd_kir_instr *instr)
 {
     char name[16];
@@ -306,7 +324,11 @@ static void print_value(bd_printer *p, const bd_kir_instr *instr)
         break;
     case BD_KIR_CAST:
         snprintf(name, sizeof name, "v%d", instr->operands[0]);
-        print_cast(p, name, operand, (burn_dtype)instr->dtype);
+        if ((instr->dtype == BURN_F16 || instr->dtype == BURN_BF16) &&
+            is_rounded(p->program, instr->operands[0], (burn_dtype)instr->dtype, 3))
+            bd_text_add(&p->text, "(%s)%s", bd_print_type((burn_dtype)instr->dtype), name);
+        else
+            print_cast(p, name, operand, (burn_dtype)instr->dtype);
         break;
     case BD_KIR_SELECT:
         bd_text_add(&p->text, "v%d ? v%d : v%d", instr->operands[0], instr->operands[1],
@@ -394,12 +416,38 @@ static void print_statement(bd_printer *p, int number)
             bd_text_add(&p->text, "whole || ");
         if (p->held && p->held->taken[number])
             bd_text_add(&p->text, "k%d[c][j]", p->held->same[number]);
+        else if (p->ahead && code == BD_KIR_LOAD)
+            bd_text_add(&p->text, "seen.v%d", number + 1);
         else
             print_value(p, instr);
         bd_text_add(&p->text, ";\n");
         if (p->held && p->held->kept[number])
             bd_text_add(&p->text, "k%d[c][j] = v%d;\n", number + 1, number + 1);
     }
+}
+
+void bd_print_seen(bd_printer *p, const bd_kir_phase *phase, bool fields)
+{
+    p->phase = phase;
+    for (int i = phase->first; i < phase->first + phase->count; i++) {
+        const bd_kir_instr *instr = &p->program->instrs[i];
+        if (instr->code != BD_KIR_LOAD)
+            continue;
+        if (fields) {
+            bd_text_add(&p->text, "%s v%d;\n", bd_print_type((burn_dtype)instr->dtype), i + 1);
+            continue;
+        }
+        bd_text_add(&p->text, "to.v%d = ", i + 1);
+        print_value(p, instr);
+        bd_text_add(&p->text, ";\n");
+    }
+}
+
+void bd_print_until(bd_printer *p, const bd_kir_phase *phase, bd_kir_value last)
+{
+    p->phase = phase;
+    for (int i = phase->first; i < last; i++)
+        print_statement(p, i);
 }
 
 void bd_print_phase(bd_printer *p, const bd_kir_phase *phase)

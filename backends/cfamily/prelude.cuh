@@ -550,6 +550,20 @@ FN void team_sync(u32 team)
     else
         __syncthreads();
 }
+// The last of `count` ascending numbers that is not above a number.
+FN u32 place_in(const i64 *from, u32 count, u32 number)
+{
+    u32 low = 0, high = count;
+    while (low + 1 < high) {
+        const u32 middle = (low + high) / 2;
+        if (from[middle] <= (i64)number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 // Each of the row's COUNT joins has a room of its own: a thread is in the next row's join only when
 // all have left this one, if there is another between.
 template <int NUMBER, int COUNT, class R> static __device__ R team_join(R mine, u32 team)

@@ -8,13 +8,20 @@
  * programs are spread (below), counters that are 0 and stay so. Entries run with 256 threads a
  * block:
  *   rows     LOOP: a thread a row, rows `lanes` apart
+ *   parts    LOOP that only stores to computed places, in order: `splits` threads (a power of 2)
+ *            a row, which divide these places among them
  *   vectors  LOOP that is a map: a thread does `wide` neighbours, by loads and stores of 16 bytes
+ *   rows_many, vectors_many  the same of a map for `splits` blocks of arguments at once: the table
+ *            has the number of the first of each one's blocks of threads, and the number of all;
+ *            then for each its number and its arguments. `lanes` and `block` are not read
  *   teams    LOOP: `team` threads (32 or 256) a row, or `splits` blocks a row
  *   wides    the same, `wide` neighbours at once
  *   held     the same for rows of at most `held` points a thread, which stay in registers
  *   down     LOOP: 32 rows a block, `splits` blocks for these; of sums down columns
  *   product  CONTRACTION, of any kind and size: a block of threads a tile of 64 x 64
  *   huge, large, small, join, columns  CONTRACTION of floats (product.cuh); `lanes` is the plan
+ *   copy_a, copy_b  CONTRACTION of floats: a dense copy of an operand at `scratch`, by batch, then
+ *            k and rows, or rows and k if `lanes` says BY_DEPTH; 256 x 32 elements a block
  *   attend   ATTENTION: a block of threads a query
  *   attend_64, attend_128  ATTENTION of 16-bit floats (attention.cuh): 128 threads a block, and 128
  *            queries; K and E at most 64, 128; `lanes` is the plan
@@ -46,6 +53,8 @@ void bd_cfamily_fold(bd_kir *program);
 bool bd_cfamily_has_huge_tiles(const bd_kir *program);
 /* Whether there is `columns`: both operands lie in the order of k. */
 bool bd_cfamily_has_columns(const bd_kir *program);
+/* Whether there is `copy_a` or `copy_b`: an operand that may be no matrix in memory. */
+bool bd_cfamily_copies(const bd_kir *program, bd_kir_phase_kind kind);
 /* What an operand's phase yields. */
 burn_dtype bd_cfamily_element(const bd_kir *program, bd_kir_phase_kind kind);
 
@@ -80,7 +89,11 @@ enum {
     BD_CFAMILY_B_BY_DEPTH = 1 << 19,
     BD_CFAMILY_C_WIDE = 1 << 20,
     BD_CFAMILY_C_BY_DEPTH = 1 << 21,
+    BD_CFAMILY_SUMS_HALF = 1 << 22, /* of `join`: the one piece has 16-bit sums */
     BD_CFAMILY_PIECES_MOST = 0xffff,
+    BD_CFAMILY_COPY_ROWS = 256,
+    BD_CFAMILY_COPY_DEPTH = 32,
+    BD_CFAMILY_JOIN_ROWS = 8, /* a thread of `join` has so many at a time */
     BD_CFAMILY_LARGE = 128, /* rows and columns of a tile; of a huge one 128 and 256 */
     BD_CFAMILY_SMALL = 64,
     BD_CFAMILY_FEW_ROWS = 4, /* `columns` has at most so many, and 8 columns a block; A, B wide */
@@ -99,6 +112,8 @@ typedef struct bd_cfamily_loop {
     int held;       /* points a thread; 0: no such entry */
     int reductions; /* > 0: rows may be split; scratch: 16 bytes for each, row and split */
     bool down;      /* sums run down columns */
+    bool map;       /* a phase a row, and no more */
+    bool parts;     /* places of stores may be divided among threads */
 } bd_cfamily_loop;
 bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program);
 /* Whether wide entries reach this access by aligned pieces of `wide` elements, at most 16 bytes

@@ -5,7 +5,9 @@
 // An operand is made of generated functions. The address of an element, what its guards compare and
 // its indices are sums of two parts, one of its row and one of its depth (k): `row` and `depth`
 // write them into tables of shared memory, `value` takes both and gives the element, `place` its
-// address. `with_epilogue` calls a function with the epilogue, whose arguments it has read once.
+// address. `with_epilogue` calls a function with the epilogue of one column, whose arguments it has
+// read once, with `look`, which loads what an epilogue reads, and with room for that: several
+// elements are looked at before the first is stored.
 // Plans (how a launch runs, by its sizes) are integers: bits 0..15 how many pieces k is
 // cut into; then flags.
 enum { A_WIDE = 1 << 16, B_WIDE = 1 << 17, A_BY_DEPTH = 1 << 18, B_BY_DEPTH = 1 << 19 };
@@ -350,10 +352,19 @@ FN void finish_tile(const float *tile, const E &with_epilogue, const extents &z,
             scratch[first + (i64)r * z.n] = from[r * PITCH];
         return;
     }
-    with_epilogue([&](const auto &epilogue) INLINED {
-#pragma unroll 4
-        for (int r = threadIdx.x / COLUMNS; r < rows; r += 256 / COLUMNS)
-            epilogue(at.batch, at.m + r, n, from[r * PITCH]);
+    with_epilogue(at.batch, n, [&](const auto &epilogue, const auto &look, auto nothing) INLINED {
+        const int AT_ONCE = __is_empty(decltype(nothing)) ? 4 : 8, STEP = 256 / COLUMNS;
+        for (int first = threadIdx.x / COLUMNS; first < rows; first += AT_ONCE * STEP) {
+            decltype(nothing) seen[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (first + i * STEP < rows)
+                    look(at.m + first + i * STEP, seen[i]);
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                if (first + i * STEP < rows)
+                    epilogue(at.m + first + i * STEP, from[(first + i * STEP) * PITCH], seen[i]);
+        }
     });
 }
 
@@ -408,21 +419,107 @@ FN void make_tile(const A &a, const B &b, const E &with_epilogue, const extents 
                                    (float *)scratch);
 }
 
-// The sums of all pieces, in their order.
-template <class E>
-FN void join_pieces(const E &with_epilogue, const extents &z, int pieces, const float *scratch)
+// The sums of all pieces, in their order. A thread has a column, and JOIN_ROWS rows at a time.
+enum { SUMS_HALF = 1 << 22, JOIN_ROWS = 8 };
+template <class SUM, class E>
+FN void join_rows(const E &with_epilogue, const extents &z, const SUM &sum_of)
+{
+    u32 width = 256;
+    while (width / 2 >= (u32)z.n)
+        width /= 2;
+    const u32 step = 256 / width, across = (z.n + width - 1) / width;
+    const u32 down = (z.m + step * JOIN_ROWS - 1) / (step * JOIN_ROWS);
+    for (u32 tile = blockIdx.x; tile < across * down * z.batch; tile += gridDim.x) {
+        const u32 n = tile % across * width + threadIdx.x % width, rest = tile / across;
+        const u32 first = rest % down * (step * JOIN_ROWS) + threadIdx.x / width;
+        const u32 batch = rest / down;
+        if (n >= z.n)
+            continue;
+        with_epilogue(batch, n, [&](const auto &epilogue, const auto &look, auto nothing) INLINED {
+            float sums[JOIN_ROWS];
+            decltype(nothing) seen[JOIN_ROWS];
+#pragma unroll
+            for (int i = 0; i < JOIN_ROWS; i++) {
+                const u32 row = first + i * step;
+                if (row >= z.m)
+                    continue;
+                sums[i] = sum_of(((i64)batch * z.m + row) * z.n + n);
+                look(row, seen[i]);
+            }
+#pragma unroll
+            for (int i = 0; i < JOIN_ROWS; i++)
+                if (first + i * step < z.m)
+                    epilogue(first + i * step, sums[i], seen[i]);
+        });
+    }
+}
+template <bool BF16, class E>
+FN void join_pieces(const E &with_epilogue, const extents &z, i64 plan, const char *scratch)
 {
     const i64 all = (i64)z.batch * z.m * z.n;
-    with_epilogue([&](const auto &epilogue) INLINED {
-        for (i64 e = (i64)blockIdx.x * 256 + threadIdx.x; e < all; e += (i64)gridDim.x * 256) {
-            float sum = 0.0f;
+    const int pieces = (int)(plan & 0xffff);
+    if (plan & SUMS_HALF) {
+        join_rows(with_epilogue, z, [&](i64 e) INLINED -> float {
+            return half_value<BF16>(((const u16 *)scratch)[e]);
+        });
+        return;
+    }
+    join_rows(with_epilogue, z, [&](i64 e) INLINED -> float {
+        float sum = 0.0f;
 #pragma unroll 4
-            for (int p = 0; p < pieces; p++)
-                sum += scratch[p * all + e];
-            const u32 row = (u32)(e / z.n);
-            epilogue((int)(row / z.m), (int)(row % z.m), (int)(e % z.n), sum);
-        }
+        for (int p = 0; p < pieces; p++)
+            sum += ((const float *)scratch)[p * all + e];
+        return sum;
     });
+}
+
+// ---- dense copies of operands that are no matrices in memory ----
+FN void put_element(float *to, float value) { *to = value; }
+template <bool BF16> struct half_element {
+    u16 bits;
+};
+template <bool BF16> FN void put_element(half_element<BF16> *to, float value)
+{
+    to->bits = half_bits<BF16>(value);
+}
+// A block copies 256 rows, 32 deep. BY_DEPTH: neighbours are those of k, else rows.
+template <class T, bool BY_DEPTH, class O>
+FN void copy_operand(const O &o, int rows, int depths, T *to)
+{
+    const int R = 256, D = 32, AT_ONCE = 8;
+    __shared__ tables<R, D, O> at;
+    const int across = (rows + R - 1) / R, deep = (depths + D - 1) / D;
+    const int row = blockIdx.x % across * R, k = blockIdx.x / across % deep * D;
+    const int batch = blockIdx.x / across / deep;
+    mark_rows(o, at, batch, row, rows);
+    mark_depths(o, at, threadIdx.x, 0, k, depths);
+    __syncthreads();
+    for (int first = 0; first < D; first += AT_ONCE) {
+        float values[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const int e = threadIdx.x + (first + i) * R;
+            values[i] = o.value(at.rows[BY_DEPTH ? e / D : e % R],
+                                at.depths[0][BY_DEPTH ? e % D : e / R]);
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const int e = threadIdx.x + (first + i) * R;
+            const i64 r = row + (BY_DEPTH ? e / D : e % R), d = k + (BY_DEPTH ? e % D : e / R);
+            if (r < rows && d < depths)
+                put_element(to + (BY_DEPTH ? (batch * (i64)rows + r) * depths + d
+                                           : (batch * (i64)depths + d) * rows + r),
+                            values[i]);
+        }
+    }
+}
+template <class T, class O>
+FN void copy_operand(const O &o, int rows, int depths, bool by_depth, char *to)
+{
+    if (by_depth)
+        copy_operand<T, true>(o, rows, depths, (T *)to);
+    else
+        copy_operand<T, false>(o, rows, depths, (T *)to);
 }
 
 // ---- few rows: a warp a column, its k divided among lanes; both operands along k, and wide ----
@@ -475,5 +572,8 @@ FN void make_columns(const A &a, const B &b, const E &with_epilogue, const exten
         mine = lane == m ? sums[m] : mine;
     }
     if (lane < M && lane < z.m)
-        with_epilogue([&](const auto &epilogue) INLINED { epilogue(batch, lane, n, mine); });
+        with_epilogue(batch, n, [&](const auto &epilogue, const auto &look, auto seen) INLINED {
+            look(lane, seen);
+            epilogue(lane, mine, seen);
+        });
 }

@@ -95,7 +95,7 @@ FN void make_huge_tile(const A &a, const B &b, const E &with_epilogue, const ext
     mark_rows(b, b_marks, at.batch, at.n, z.n);
     mark_depths(a, a_marks, threadIdx.x, 0, first, end);
     mark_depths(b, b_marks, threadIdx.x - 128, 0, first, end);
-    for (int s = 0; s < STAGES - 1; s++) {
+    for (int s = 0; s < 2; s++) {
         __syncthreads();
         if (s < slices) {
             a_side::fetch(a, a_marks, s, a_ring + s * a_side::BYTES, end - first - s * D);
@@ -105,21 +105,21 @@ FN void make_huge_tile(const A &a, const B &b, const E &with_epilogue, const ext
         mark_depths(a, a_marks, threadIdx.x, s + 1, first, end);
         mark_depths(b, b_marks, threadIdx.x - 128, s + 1, first, end);
     }
-    for (int s = 0; s < slices; s++) {
-        const int next = s + STAGES - 1, then = next % STAGES, left = end - first - next * D;
+    await_copies<1>();
+    show_copies();
+    __syncthreads();
+    for (int s = 0; s < slices; s++) { // slice s is here, s + 1 on its way, s - 1 in use
+        const int next = s + 2, then = next % STAGES, left = end - first - next * D;
         char *const a_slice = a_ring + s % STAGES * a_side::BYTES;
         char *const b_slice = b_ring + s % STAGES * b_side::BYTES;
-        await_copies<STAGES - 2>();
-        show_copies();
-        __syncthreads();
         open_products();
 #pragma unroll
         for (int k = 0; k < D; k += 16)
             multiply_group<BF16, !A::along, !B::along>(sums, a_side::matrix(a_slice, group, k),
                                                        b_side::matrix(b_slice, 0, k));
         close_products();
-        await_products<1>();
-        __syncthreads(); // both groups are done with slice s - 1; slice s goes on meanwhile
+        await_copies<0>();
+        show_copies(); // waits for all copies: none is young here
         if (next < slices) {
             a_side::fetch(a, a_marks, next, a_ring + then * a_side::BYTES, left);
             b_side::fetch(b, b_marks, next, b_ring + then * b_side::BYTES, left);
@@ -127,6 +127,8 @@ FN void make_huge_tile(const A &a, const B &b, const E &with_epilogue, const ext
         close_copies();
         mark_depths(a, a_marks, threadIdx.x, next + 1, first, end);
         mark_depths(b, b_marks, threadIdx.x - 128, next + 1, first, end);
+        await_products<1>();
+        __syncthreads(); // slice s - 1 is free, s + 1 is here
     }
     await_products<0>();
     await_copies<0>();

@@ -28,6 +28,11 @@ void bd_print_arguments(bd_printer *p)
     }
 }
 
+static int words_of(const bd_kir *program)
+{
+    return program->int_count + program->buffer_count + program->scalar_count;
+}
+
 void bd_print_entry(bd_printer *p, const char *name)
 {
     bd_text_add(&p->text, "extern \"C\" __global__ void __launch_bounds__(%d",
@@ -35,8 +40,18 @@ void bd_print_entry(bd_printer *p, const char *name)
     if (p->at_once)
         bd_text_add(&p->text, ", %d", p->at_once);
     bd_text_add(&p->text, ") %s(%s)\n{\n", name, bd_cfamily_parameters);
-    bd_text_add(&p->text, "const i64 *const arguments = %s;\n",
-                bd_cfamily_words(p->program) ? "passed.w" : "table");
+    if (p->many)
+        bd_text_add(&p->text,
+                    "block = place_in(table, splits, blockIdx.x);\n"
+                    "const u32 number = blockIdx.x - (u32)table[block];\n"
+                    "lanes = (table[block + 1] - table[block]) * blockDim.x;\n"
+                    "const i64 *const arguments = table + splits + 2 + (i64)block * %d;\n"
+                    "block = (u32)arguments[-1];\n",
+                    words_of(p->program) + 1);
+    else
+        bd_text_add(&p->text,
+                    "const u32 number = blockIdx.x;\nconst i64 *const arguments = %s;\n",
+                    bd_cfamily_words(p->program) ? "passed.w" : "table");
     bd_print_arguments(p);
     for (int i = 0; i < p->program->phase_count; i++)
         if (p->program->phases[i].kind == BD_KIR_UNIFORM)
@@ -79,7 +94,7 @@ void bd_print_positions(bd_printer *p, bd_kir_role role, const char *from)
 
 int bd_cfamily_words(const bd_kir *program)
 {
-    int words = program->int_count + program->buffer_count + program->scalar_count;
+    int words = words_of(program);
     return words <= BD_CFAMILY_WORDS_MOST ? words : 0;
 }
 

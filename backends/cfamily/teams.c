@@ -143,14 +143,14 @@ static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
     bd_text_add(&p->text, "}\n}\n");
 }
 
-void bd_print_vectors(bd_printer *p, int wide)
+void bd_print_vectors(bd_printer *p, const char *name, int wide)
 {
     p->wide = wide;
-    bd_print_entry(p, "vectors");
+    bd_print_entry(p, name);
     bd_print_extent(p, "total", BD_KIR_PARALLEL);
     bd_text_add(&p->text,
                 "const i64 step = lanes * %d;\n"
-                "for (i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * %d; "
+                "for (i64 first = ((i64)number * blockDim.x + threadIdx.x) * %d; "
                 "first < total; first += step) {\n",
                 wide, wide);
     const bd_kir_phase *phase = bd_print_find(p->program, BD_KIR_ROW);

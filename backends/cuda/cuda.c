@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "backends/cfamily/print.h"
+#include "backends/cuda/blas.h"
 #include "backends/cuda/compile.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/graph.h"
 #include "backends/cuda/kernel.h"
 #include "proto/base/alloc.h"
 
@@ -44,6 +46,8 @@ static void cuda_close(bd_device *device)
     if (device->context) {
         enter(device);
         bd_cuda_flights_close(device);
+        bd_cuda_graphs_close(device);
+        bd_cuda_blas_close(device);
         if (device->stream)
             (void)cuda->cuStreamDestroy(device->stream);
         if (device->out_stream)
@@ -221,6 +225,7 @@ static void cuda_kernel_free(bd_device *device, bd_kernel *kernel)
     if (!kernel)
         return;
     enter(device);
+    atomic_store(&device->graphs_stale, true);
     if (kernel->module)
         (void)device->cuda->cuModuleUnload(kernel->module);
     bd_checks_destroy(kernel->checks);
@@ -254,13 +259,18 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
         const char *name;
         void **place;
     } entries[] = {{"rows", &kernel->rows},
+                   {"rows_many", &kernel->rows_many},
+                   {"parts", &kernel->parts},
                    {"teams", &kernel->teams},
                    {"vectors", &kernel->vectors},
+                   {"vectors_many", &kernel->vectors_many},
                    {"wides", &kernel->wides},
                    {"held", &kernel->held},
                    {"down", &kernel->down},
                    {"product", &kernel->product},
                    {"attend", &kernel->attend},
+                   {"copy_a", &kernel->copy_a},
+                   {"copy_b", &kernel->copy_b},
                    {"huge", &kernel->huge},
                    {"large", &kernel->large},
                    {"small", &kernel->small},
@@ -274,13 +284,18 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
     bool attends = family == BD_KIR_ATTENTION && bd_cfamily_attends_by_tiles(kernel->program);
     const bd_cfamily_loop *loop = &kernel->loop;
     const bool there[] = {family == BD_KIR_LOOP,
+                          loop->map,
+                          loop->parts,
                           loop->teams,
                           loop->wide && !loop->teams,
+                          loop->map && loop->wide,
                           loop->wide && loop->teams,
                           loop->held > 0,
                           loop->down,
                           family == BD_KIR_CONTRACTION,
                           family == BD_KIR_ATTENTION,
+                          tiled && bd_cfamily_copies(kernel->program, BD_KIR_OPERAND_A),
+                          tiled && bd_cfamily_copies(kernel->program, BD_KIR_OPERAND_B),
                           huge, tiled, tiled, tiled, columns, attends, attends};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (there[i])
@@ -338,6 +353,7 @@ static bd_error *load_kernel(bd_device *device, const bd_kir *program, const voi
                                   "load a kernel");
     if (!err)
         err = find_functions(device, kernel);
+    kernel->blas = bd_cuda_blas_end_of(kernel);
     if (err) {
         cuda_kernel_free(device, kernel);
         return err;

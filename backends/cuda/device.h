@@ -27,6 +27,16 @@ struct bd_device {
     bd_object_cache *cache; /* NULL: none */
     atomic_uint_fast64_t compiles, cache_hits, code_bytes;
     uint64_t counters; /* BD_CFAMILY_COUNTERS of 4 bytes, 0 between launches */
+    struct bd_cuda_blas *blas; /* NULL: not begun, or refused. Thread: device */
+    bool blas_refused;
+    struct bd_cuda_graphs *graphs; /* NULL: none yet. Thread: device */
+    atomic_bool graphs_stale; /* a kernel is gone, its address may be another's */
+    /* Tables of arguments of the submission that becomes a graph; host: NULL if none does. */
+    struct {
+        char *host;
+        uint64_t device;
+        size_t at;
+    } tables;
     struct bd_cuda_flights *flights;
     /* Arguments that are too many to be passed by value: a ring, in both memories alike.
      * Thread: device. */

@@ -9,16 +9,19 @@
 #include "backends/cuda/device.h"
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
+#include "proto/base/hash.h"
 #include "proto/base/log.h"
 
 enum {
     NOT_READY = 600, /* CUresult */
     SPIN_NS = 50000, /* with cores to spare */
     CORES_TO_SPARE = 4,
-    NAP_PART = 64, /* of the time waited so far: then it sleeps for this part of it */
+    NAP_PART = 16, /* of the time waited so far: so long it sleeps */
     NAP_NS_MOST = 200000,
     SLACK_NS = 1000,
     PAUSES = 16,
+    LIKES = 256,
+    LIKE_LAUNCHES = 4,
 };
 
 struct bd_cuda_flight {
@@ -27,6 +30,8 @@ struct bd_cuda_flight {
     bd_error *error;
     void *begin, *end; /* events */
     bd_fault *fault;   /* pinned; kernels write it */
+    int64_t submitted_ns;
+    int64_t *lasted_ns; /* how long one like it ran last time */
 };
 
 typedef struct bd_cuda_flights {
@@ -35,9 +40,11 @@ typedef struct bd_cuda_flights {
     pthread_cond_t changed;
     bd_cuda_flight *first, **last; /* on their way */
     bd_cuda_flight *idle;
+    int64_t free_ns;     /* when the GPU had run the last one. Thread: the waiting one */
     atomic_uint waiting; /* on their way; read without the lock */
     bool closing;
     int spin_ns;
+    int64_t lasted_ns[LIKES]; /* by like_of */
 } bd_cuda_flights;
 
 static void pause_some(void)
@@ -52,28 +59,35 @@ static void nap(int64_t ns)
     (void)nanosleep(&time, NULL);
 }
 
-static int wait_for(const bd_device *device, void *event)
+/* Looks often about the time at which the last one like it was done, else seldom. */
+static int wait_for(const bd_device *device, const bd_cuda_flight *flight)
 {
-    int64_t begin = bd_now_ns();
+    const bd_cuda_flights *flights = device->flights;
+    int64_t begin = flight->submitted_ns > flights->free_ns ? flight->submitted_ns
+                                                            : flights->free_ns;
+    int64_t spin_ns = flights->spin_ns, due = begin + *flight->lasted_ns;
     for (;;) {
-        int code = device->cuda->cuEventQuery(event);
+        int code = device->cuda->cuEventQuery(flight->end);
         if (code != NOT_READY)
             return code;
-        int64_t waited = bd_now_ns() - begin;
-        if (waited > device->flights->spin_ns)
-            nap(waited / NAP_PART + 1);
-        else
+        int64_t now = bd_now_ns(), part = (now - begin) / NAP_PART + 1;
+        if (now > due - spin_ns && now < due + spin_ns)
             pause_some();
+        else if (now < due)
+            nap(due - spin_ns - now < part ? due - spin_ns - now : part);
+        else
+            nap(part);
     }
 }
 
 static void settle(bd_device *device, bd_cuda_flight *flight)
 {
     bd_submission *submission = flight->submission;
-    bd_error *late = bd_cuda_check(wait_for(device, flight->end), "run a submission");
+    bd_error *late = bd_cuda_check(wait_for(device, flight), "run a submission");
+    device->flights->free_ns = bd_now_ns();
     float milliseconds = 0;
     if (!late && device->cuda->cuEventElapsedTime(&milliseconds, flight->begin, flight->end) == 0)
-        submission->run_ns = (int64_t)(milliseconds * 1e6F);
+        *flight->lasted_ns = submission->run_ns = (int64_t)(milliseconds * 1e6F);
     bd_fault *told = submission->fault;
     if (flight->fault && flight->fault->happened && told && !told->happened)
         *told = *flight->fault;
@@ -169,6 +183,15 @@ static void note(bd_cuda_flight *flight, int code, const char *doing)
         flight->error = bd_cuda_check(code, doing);
 }
 
+/* Submissions of the same kernels have the same number, and few others do. */
+static uint64_t like_of(const bd_submission *submission)
+{
+    uint64_t hash = submission->launch_count;
+    for (uint32_t i = 0; i < submission->launch_count && i < LIKE_LAUNCHES; i++)
+        hash = bd_hash_mix(hash, (uint64_t)(uintptr_t)submission->launches[i].kernel);
+    return hash % LIKES;
+}
+
 bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submission)
 {
     bd_cuda_flights *flights = device->flights;
@@ -188,6 +211,7 @@ bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submissio
         flight->fault = fault;
     }
     flight->submission = submission;
+    flight->lasted_ns = &flights->lasted_ns[like_of(submission)];
     if (flight->fault)
         memset(flight->fault, 0, sizeof *flight->fault);
     note(flight, cuda->cuEventRecord(flight->begin, device->stream), "begin a submission");
@@ -208,6 +232,7 @@ void bd_cuda_flight_end(bd_device *device, bd_cuda_flight *flight, bd_error *own
     else
         flight->error = own_error;
     flight->next = NULL;
+    flight->submitted_ns = bd_now_ns();
     pthread_mutex_lock(&flights->lock);
     *flights->last = flight;
     flights->last = &flight->next;

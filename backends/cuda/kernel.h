@@ -4,6 +4,7 @@
 
 #include "backends/backend.h"
 #include "backends/cfamily/print.h"
+#include "backends/cuda/blas.h"
 #include "backends/shared/checks.h"
 #include "proto/base/arena.h"
 
@@ -15,13 +16,15 @@ struct bd_kernel {
     bool by_value;         /* they are passed by value */
     void *module;          /* the driver's */
     /* Functions; NULL: not of this program. */
-    void *rows, *vectors, *teams, *wides, *held, *down, *product, *attend;
-    void *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
+    void *rows, *rows_many, *parts, *vectors, *vectors_many, *teams, *wides, *held, *down;
+    void *product, *attend;
+    void *copy_a, *copy_b, *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
     bd_cfamily_loop loop;
     const uint16_t *wide_accesses; /* those that wide entries reach by wide pieces */
     int wide_count;
     bd_cfamily_tiles tiles;
     bd_cfamily_side a, b, c; /* of tiles; nothing where there is no such operand */
+    bd_cuda_blas_end blas;
 };
 
 /* One launch of a function. */
@@ -34,6 +37,9 @@ typedef struct bd_cuda_grid {
     size_t scratch_bytes, shared_bytes;
     void *then; /* NULL, or a second function, with the same arguments */
     unsigned then_blocks;
+    bool by_library; /* if it can: `blas`, then `join` if that is not direct */
+    bd_cuda_blas_form blas;
+    unsigned copy_blocks[2], join_blocks;
 } bd_cuda_grid;
 bd_cuda_grid bd_cuda_grid_of(const bd_kernel *kernel, const int64_t *ints, int processors);
 bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int processors);

@@ -12,6 +12,8 @@ enum {
     PIECE = 8192,        /* points that a block of a split row has, at least */
     COLUMN_PIECE = 128,
     SCRATCH_MOST = 256 << 20,
+    PARTS_MOST = 64, /* threads a row that divide the places of its stores */
+    PARTS_ROW = 64,  /* points of such a row, at least */
 };
 static const int64_t BLOCKS_MOST = 1 << 20; /* of maps: most often a thread has one thing to do */
 
@@ -74,6 +76,21 @@ static void split(bd_cuda_grid *grid, const bd_kernel *kernel, int64_t rows, int
         (size_t)(rows * splits * kernel->loop.reductions * BD_CFAMILY_PARTIAL_BYTES);
 }
 
+/* Few rows of many points, each point looked at by several threads, and stored by one. */
+static bd_cuda_grid by_parts(const bd_kernel *kernel, int processors, int64_t rows)
+{
+    int64_t groups = bd_ceiling(rows, BD_CFAMILY_THREADS);
+    int64_t parts = bd_least(2 * (int64_t)processors / groups, PARTS_MOST);
+    int64_t power = 1; /* which divides places quickly */
+    while (power * 2 <= parts)
+        power *= 2;
+    return (bd_cuda_grid){.function = kernel->parts,
+                          .blocks = (unsigned)(groups * power),
+                          .lanes = rows,
+                          .team = 1,
+                          .splits = (unsigned)power};
+}
+
 static bd_cuda_grid by_columns(const bd_kernel *kernel, int processors, int64_t rows,
                                int64_t serial)
 {
@@ -127,5 +144,8 @@ bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int
         return by_columns(kernel, processors, rows, serial);
     if (kernel->loop.teams && serial > SHORT_ROW)
         return by_teams(kernel, ints, processors, rows, serial);
+    if (kernel->loop.parts && serial >= PARTS_ROW &&
+        rows <= (int64_t)processors * BD_CFAMILY_THREADS / 2)
+        return by_parts(kernel, processors, rows);
     return by_threads(kernel, ints, rows, program->slot_count * serial * 8);
 }

@@ -3,9 +3,14 @@
 #include <string.h>
 
 #include "backends/cfamily/print.h"
+#include "backends/cuda/blas.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/graph.h"
 #include "backends/cuda/kernel.h"
 #include "proto/base/alloc.h"
+
+enum { SCRATCH = 3, LANES = 4 }; /* among the parameters of bd_cfamily_parameters */
+enum { MANY_MOST = 1024 }; /* blocks of arguments of one launch */
 
 typedef struct batch {
     bd_device *device;
@@ -25,7 +30,12 @@ static uint64_t to_table(batch *b, const int64_t *words, size_t count)
 {
     bd_device *device = b->device;
     const bd_cuda_symbols *cuda = device->cuda;
-    size_t bytes = count * sizeof *words;
+    size_t bytes = count * sizeof *words, taken = (bytes + 63) & ~(size_t)63;
+    if (device->tables.host) {
+        memcpy(device->tables.host + device->tables.at, words, bytes);
+        device->tables.at += taken;
+        return device->tables.device + device->tables.at - taken;
+    }
     if (device->ring_at + bytes > BD_CUDA_RING_BYTES) {
         note(b, cuda->cuStreamSynchronize(device->stream), "wait for the GPU");
         device->ring_at = 0;
@@ -36,7 +46,7 @@ static uint64_t to_table(batch *b, const int64_t *words, size_t count)
          cuda->cuMemcpyHtoDAsync(device->ring_device + at, device->ring + at, bytes,
                                  device->stream),
          "copy arguments to the GPU");
-    device->ring_at += (bytes + 63) & ~(size_t)63;
+    device->ring_at += taken;
     return device->ring_device + at;
 }
 
@@ -65,10 +75,46 @@ static void launch_one(batch *b, void *function, unsigned blocks, unsigned threa
          "launch a kernel");
 }
 
+/* False if the library does not do it. */
+static bool by_library(batch *b, const bd_cuda_grid *grid, const bd_kernel *kernel,
+                       const bd_block *arguments, void **parameters)
+{
+    const bd_cuda_blas_form *form = &grid->blas;
+    char *scratch = b->submission->scratch;
+    int64_t plan = form->copy_plan;
+    void *const own[] = {parameters[SCRATCH], parameters[LANES]};
+    parameters[LANES] = &plan;
+    for (int side = 0; side < 2; side++) {
+        char *to = scratch + form->copied[side].at;
+        parameters[SCRATCH] = &to;
+        if (form->copies >> side & 1)
+            launch_one(b, side ? kernel->copy_b : kernel->copy_a, grid->copy_blocks[side],
+                       BD_CFAMILY_THREADS, 0, parameters);
+    }
+    char *sums = scratch + form->result.at;
+    parameters[SCRATCH] = &sums;
+    plan = (form->halves ? BD_CFAMILY_SUMS_HALF : 0) | 1;
+    bool done = !b->error && bd_cuda_blas_run(b->device, form, arguments->buffers, scratch);
+    if (done && !form->direct)
+        launch_one(b, kernel->join, grid->join_blocks, BD_CFAMILY_THREADS, 0, parameters);
+    parameters[SCRATCH] = own[0];
+    parameters[LANES] = own[1];
+    return done;
+}
+
+/* The arguments of a block, 8 bytes each. */
+static void write_words(int64_t *to, const bd_kir *program, const bd_block *arguments)
+{
+    memcpy(to, arguments->ints, program->int_count * sizeof *to);
+    memcpy(to + program->int_count, arguments->buffers, program->buffer_count * sizeof *to);
+    if (program->scalar_count)
+        memcpy(to + program->int_count + program->buffer_count, arguments->scalars,
+               program->scalar_count * sizeof *to);
+}
+
 static void run_block(batch *b, const bd_launch *launch, uint32_t number, uint32_t block)
 {
     const bd_kernel *kernel = launch->kernel;
-    const bd_kir *program = kernel->program;
     const bd_block *arguments = &launch->blocks[block];
     if (b->error || checks_nothing(b, launch, number, block))
         return;
@@ -76,22 +122,74 @@ static void run_block(batch *b, const bd_launch *launch, uint32_t number, uint32
     if (grid.blocks == 0)
         return;
     int64_t words[BD_KIR_INTS_MAX + BD_KIR_BUFFERS_MAX + BD_KIR_SCALARS_MAX];
-    memcpy(words, arguments->ints, program->int_count * sizeof *words);
-    memcpy(words + program->int_count, arguments->buffers,
-           program->buffer_count * sizeof *words);
-    if (program->scalar_count)
-        memcpy(words + program->int_count + program->buffer_count, arguments->scalars,
-               program->scalar_count * sizeof *words);
+    write_words(words, kernel->program, arguments);
     uint64_t table = 0;
     if (!kernel->by_value)
         table = to_table(b, words, (size_t)kernel->words);
     void *parameters[] = {words,       &table,     &b->problem,  &b->submission->scratch,
                           &grid.lanes, &number,    &block,       &grid.team,
                           &grid.splits, &b->device->counters};
+    if (grid.by_library && by_library(b, &grid, kernel, arguments, parameters))
+        return;
     unsigned threads = grid.threads ? grid.threads : BD_CFAMILY_THREADS;
     launch_one(b, grid.function, grid.blocks, threads, grid.shared_bytes, parameters);
     if (grid.then)
         launch_one(b, grid.then, grid.then_blocks, BD_CFAMILY_THREADS, 0, parameters);
+}
+
+/* Those blocks of arguments that one function is for, by one launch of its twin for many. */
+static void run_many(batch *b, const bd_launch *launch, uint32_t number, const void *function,
+                     void *twin)
+{
+    const bd_kernel *kernel = launch->kernel;
+    size_t each = (size_t)kernel->words + 1, count = 0, room = launch->block_count;
+    int64_t *words = bd_alloc((room * (each + 1) + 1) * sizeof *words);
+    int64_t *arguments = words + room + 1, blocks = 0;
+    for (uint32_t block = 0; block < launch->block_count; block++) {
+        const bd_block *of = &launch->blocks[block];
+        bd_cuda_grid grid = bd_cuda_grid_of(kernel, of->ints, b->device->processors);
+        if (grid.function != function || grid.blocks == 0 ||
+            checks_nothing(b, launch, number, block))
+            continue;
+        words[count] = blocks;
+        arguments[count * each] = block;
+        write_words(&arguments[count * each + 1], kernel->program, of);
+        blocks += grid.blocks;
+        count++;
+    }
+    words[count] = blocks;
+    memmove(&words[count + 1], arguments, count * each * sizeof *words);
+    if (count > 0) {
+        uint64_t table = to_table(b, words, count * (each + 1) + 1);
+        uint32_t splits = (uint32_t)count, none = 0;
+        int64_t passed[BD_CFAMILY_WORDS_MOST + 1] = {0}, lanes = 0;
+        void *parameters[] = {passed, &table, &b->problem, &b->submission->scratch,
+                              &lanes, &number, &none, &none,
+                              &splits, &b->device->counters};
+        launch_one(b, twin, (unsigned)blocks, BD_CFAMILY_THREADS, 0, parameters);
+    }
+    bd_free(words);
+}
+
+static void run_launch(batch *b, const bd_launch *launch, uint32_t number)
+{
+    const bd_kernel *kernel = launch->kernel;
+    size_t bytes = launch->block_count * ((size_t)kernel->words + 2) * sizeof(int64_t);
+    if (launch->block_count > 1 && launch->block_count <= MANY_MOST && kernel->rows_many &&
+        bytes < BD_CUDA_RING_BYTES / 2) {
+        run_many(b, launch, number, kernel->rows, kernel->rows_many);
+        if (kernel->vectors_many)
+            run_many(b, launch, number, kernel->vectors, kernel->vectors_many);
+        return;
+    }
+    for (uint32_t block = 0; block < launch->block_count; block++)
+        run_block(b, launch, number, block);
+}
+
+static void run_launches(batch *b)
+{
+    for (uint32_t i = 0; i < b->submission->launch_count; i++)
+        run_launch(b, &b->submission->launches[i], i);
 }
 
 void bd_cuda_submit(bd_device *device, bd_submission *submission)
@@ -101,8 +199,12 @@ void bd_cuda_submit(bd_device *device, bd_submission *submission)
     batch b = {.device = device,
                .submission = submission,
                .problem = bd_cuda_flight_fault(flight)};
-    for (uint32_t i = 0; b.problem && i < submission->launch_count; i++)
-        for (uint32_t k = 0; k < submission->launches[i].block_count; k++)
-            run_block(&b, &submission->launches[i], i, k);
+    bd_cuda_graph_step step = b.problem
+                                  ? bd_cuda_graph_begin(device, submission, b.problem)
+                                  : BD_CUDA_GRAPH_RUNS;
+    if (step != BD_CUDA_GRAPH_RUNS)
+        run_launches(&b);
+    if (step == BD_CUDA_GRAPH_CAPTURES && !bd_cuda_graph_end(device, b.error == NULL) && !b.error)
+        run_launches(&b);
     bd_cuda_flight_end(device, flight, b.error);
 }

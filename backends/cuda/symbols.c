@@ -11,8 +11,9 @@ enum { OUT_OF_MEMORY = 2 };
 static const int lost[] = {46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
 
 static bd_cuda_symbols symbols;
-static pthread_once_t driver_once = PTHREAD_ONCE_INIT, compiler_once = PTHREAD_ONCE_INIT;
-static bool driver_found, compiler_found;
+static pthread_once_t driver_once = PTHREAD_ONCE_INIT, compiler_once = PTHREAD_ONCE_INIT,
+                      blas_once = PTHREAD_ONCE_INIT;
+static bool driver_found, compiler_found, blas_found;
 static int driver_code; /* of cuInit */
 
 static void *open_first(const char *const *names)
@@ -65,6 +66,14 @@ static void load_compiler(void)
     compiler_found = library && find_all(library, "compiler");
 }
 
+static void load_blas(void)
+{
+    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
+                                        "/usr/local/cuda/lib64/libcublasLt.so", NULL};
+    void *library = open_first(names);
+    blas_found = library && find_all(library, "blas");
+}
+
 bd_error *bd_cuda_open_driver(const bd_cuda_symbols **out)
 {
     pthread_once(&driver_once, load_driver);
@@ -83,6 +92,14 @@ bd_error *bd_cuda_open_compiler(const bd_cuda_symbols **out)
                              "the CUDA toolkit");
     *out = &symbols;
     return NULL;
+}
+
+bool bd_cuda_open_blas(const bd_cuda_symbols **out)
+{
+    pthread_once(&blas_once, load_blas);
+    if (blas_found && out)
+        *out = &symbols;
+    return blas_found;
 }
 
 bd_error *bd_cuda_check(int code, const char *doing)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The CUDA driver and NVRTC, opened at run time: nothing of CUDA is needed to build or to start.
- * Loaded once a process and never unloaded. Thread: any. */
+ * The CUDA driver, NVRTC and cuBLASLt, opened at run time: nothing of CUDA is needed to build or to
+ * start. Loaded once a process and never unloaded. Thread: any. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ typedef struct bd_cuda_symbols {
 bd_error *bd_cuda_open_driver(const bd_cuda_symbols **out) BD_MUST_USE;
 /* The same for NVRTC, whose functions are NULL before. */
 bd_error *bd_cuda_open_compiler(const bd_cuda_symbols **out) BD_MUST_USE;
+/* The same for cuBLASLt, which may be missing: false. */
+bool bd_cuda_open_blas(const bd_cuda_symbols **out);
 /* DEVICE with the driver's words unless code is 0; NO_MEMORY for its out-of-memory code,
  * DEVICE_LOST for those after which nothing runs any more. */
 bd_error *bd_cuda_check(int code, const char *doing) BD_MUST_USE;

@@ -8,12 +8,13 @@
 #include "backends/cuda/sizes.h"
 
 enum {
-    PIECE_DEPTH = 128, /* a piece of k is at least so long */
+    PIECE_DEPTH = 64,  /* a piece of k is at least so long */
     EDGE_DEPTH = 192,  /* what a tile costs beside its k, as if that were so much longer */
     PIECES_BYTES_MOST = 256 << 20,
     BLOCKS_MOST = INT32_MAX,
+    JOIN_DEPTH = 64,   /* the launch that joins pieces, likewise */
     JOIN_BLOCKS = 8, /* a processor */
-    JOIN_ELEMENTS = 1 << 16, /* sums of one piece that are joined in the time of EDGE_DEPTH */
+    JOIN_ELEMENTS = 1 << 16, /* sums of one piece that are joined in the time of JOIN_DEPTH */
     COLUMNS_AT_ONCE = 8,
 };
 static const int64_t ADDRESS_MOST = INT32_MAX;
@@ -144,9 +145,10 @@ static int64_t ways_to_read(const bd_kernel *kernel, const int64_t *ints)
 typedef enum tile_kind { SMALL, LARGE, HUGE, KINDS } tile_kind;
 static const struct {
     int64_t rows, columns, cost;
-} kinds[KINDS] = {[SMALL] = {BD_CFAMILY_SMALL, BD_CFAMILY_SMALL, 5},
-                  [LARGE] = {BD_CFAMILY_LARGE, BD_CFAMILY_LARGE, 12},
-                  [HUGE] = {BD_CFAMILY_LARGE, 2 * BD_CFAMILY_LARGE, 14}};
+    double together; /* what each of several on one processor costs */
+} kinds[KINDS] = {[SMALL] = {BD_CFAMILY_SMALL, BD_CFAMILY_SMALL, 5, 0.55},
+                  [LARGE] = {BD_CFAMILY_LARGE, BD_CFAMILY_LARGE, 12, 0.75},
+                  [HUGE] = {BD_CFAMILY_LARGE, 2 * BD_CFAMILY_LARGE, 14, 1}};
 
 /* Bytes of shared memory beside the tables: the ring of slices, then the tile of sums. */
 static size_t room_of(bd_cfamily_tiles tiles, tile_kind kind)
@@ -175,10 +177,11 @@ typedef struct cut {
 static double time_of(const sizes *z, const cut *c, int processors)
 {
     double rounds = (double)bd_ceiling(c->tiles * c->pieces, processors);
+    rounds = rounds > 1 ? rounds * kinds[c->kind].together : rounds;
     double depth = (double)bd_ceiling(z->k, c->pieces) + EDGE_DEPTH;
     double time = rounds * depth * (double)kinds[c->kind].cost;
     if (c->pieces > 1)
-        time += (double)kinds[LARGE].cost * EDGE_DEPTH *
+        time += (double)kinds[LARGE].cost * JOIN_DEPTH *
                 (1 + (double)(z->batch * z->m * z->n * c->pieces) / JOIN_ELEMENTS / processors);
     return time;
 }
@@ -219,6 +222,17 @@ static sizes sizes_of(const bd_kir *program, const int64_t *ints)
     return z;
 }
 
+/* A block joins some rows of up to 256 columns at once. */
+static int64_t blocks_to_join(const sizes *z, int processors)
+{
+    int64_t width = BD_CFAMILY_THREADS;
+    while (width / 2 >= z->n)
+        width /= 2;
+    int64_t rows = BD_CFAMILY_JOIN_ROWS * BD_CFAMILY_THREADS / width;
+    int64_t blocks = z->batch * bd_ceiling(z->m, rows) * bd_ceiling(z->n, width);
+    return bd_least(blocks, (int64_t)processors * JOIN_BLOCKS);
+}
+
 bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
                           bd_cuda_grid *out)
 {
@@ -242,16 +256,25 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
             consider(&z, kind, processors, &best);
     if (best.tiles * best.pieces > BLOCKS_MOST)
         return false;
+    int64_t join_blocks = blocks_to_join(&z, processors);
     *out = (bd_cuda_grid){.function = functions[best.kind],
                           .blocks = (unsigned)(best.tiles * best.pieces),
                           .lanes = plan | best.pieces,
                           .shared_bytes = room_of(kernel->tiles, best.kind)};
     if (best.pieces > 1) {
-        int64_t sums = z.batch * z.m * z.n, most = (int64_t)processors * JOIN_BLOCKS;
-        int64_t blocks = bd_ceiling(sums, BD_CFAMILY_THREADS);
         out->then = kernel->join;
-        out->then_blocks = (unsigned)(blocks < most ? blocks : most);
-        out->scratch_bytes = (size_t)(best.pieces * sums) * 4;
+        out->then_blocks = (unsigned)join_blocks;
+        out->scratch_bytes = (size_t)(best.pieces * z.batch * z.m * z.n) * 4;
+    }
+    double work = (double)z.batch * (double)z.m * (double)z.n * (double)z.k;
+    out->by_library = bd_cuda_blas_form_of(kernel, ints, plan, work, &out->blas);
+    if (out->by_library) {
+        int64_t deep = z.batch * bd_ceiling(z.k, BD_CFAMILY_COPY_DEPTH);
+        out->copy_blocks[0] = (unsigned)(deep * bd_ceiling(z.m, BD_CFAMILY_COPY_ROWS));
+        out->copy_blocks[1] = (unsigned)(deep * bd_ceiling(z.n, BD_CFAMILY_COPY_ROWS));
+        out->join_blocks = (unsigned)join_blocks;
+        if (out->blas.scratch_bytes > out->scratch_bytes)
+            out->scratch_bytes = out->blas.scratch_bytes;
     }
     return true;
 }

@@ -61,6 +61,10 @@ ROWS = """
         s = y.sum()
         near(s, np.maximum(X, 0).sum() * 2, 1e-6)
         near(y, np.maximum(X, 0) * 2, 1e-6)
+    places, source = rng.integers(-50, 50, 700), rng.standard_normal((700, 40)).astype(np.float32)
+    want = np.zeros((50, 40), np.float32)
+    np.add.at(want, places, source)  # in their order: bit for bit
+    near(burn.zeros(50, 40).index_put((burn.tensor(places),), burn.tensor(source), accumulate=True), want, 0)
     x = burn.tensor(rng.standard_normal((3000, 67)).astype(np.float32))
     y = x * 3
     s = y.amax(0)
@@ -77,6 +81,15 @@ ROWS = """
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
         B = B - 0.1 * m / (1 - 0.9 ** step) / (np.sqrt(v / (1 - 0.999 ** step)) + 1e-8)
     near(b.detach(), B, 1e-5)
+    X = [rng.standard_normal(size).astype(np.float32) for size in (3, 64, 1001, 4096, 1)]  # one launch updates all
+    many = [burn.nn.Parameter(burn.tensor(x)) for x in X]
+    optimizer = burn.optim.SGD(many, 0.1)
+    for step in range(2):
+        optimizer.zero_grad()
+        sum((p ** 2).sum() for p in many).backward()
+        optimizer.step()
+    for p, x in zip(many, X):
+        near(p.detach(), x * 0.8 * 0.8, 1e-6)
     print("ok")
 """
 
@@ -109,3 +122,80 @@ def test_a_lost_device_fails_all_that_follows_and_the_daemon_stays(cache):
     lines, log = run(FAULT, cache, EMULATOR_FAIL="lost:3")
     assert lines[-1] == "DeviceLostError" and "an illegal memory access" in log
     assert lines == sorted(lines)  # figures, then errors
+
+
+PRODUCTS = """
+    rng = np.random.default_rng(1)
+    def normal(dtype, *shape):
+        tensor = burn.tensor(rng.standard_normal(shape).astype(np.float32)).to(dtype)
+        return tensor, tensor.float().numpy().astype(np.float64)
+    def near(got, want, limit):
+        got = got.float().numpy()
+        assert got.shape == want.shape and np.abs(got - want).max() <= limit * np.abs(want).max(), np.abs(got - want).max()
+    for dtype, limit in ((burn.float32, 1e-5), (burn.bfloat16, 1e-2), (burn.float16, 2e-3)):
+        (a, A), (b, B), (c, C) = normal(dtype, 130, 264), normal(dtype, 264, 136), normal(dtype, 136)
+        turned_a, turned_b = a.T.contiguous(), b.T.contiguous()
+        burn.sync()
+        for left in (a, turned_a.T):
+            for right in (b, turned_b.T):
+                near(left @ right, A @ B, limit)
+        near(F.gelu(a @ b + c, approximate="tanh"), (x := A @ B + C) / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3))),
+             2 * limit)
+        near(a[1:129, 3:261] @ b[3:261, 1:], A[1:129, 3:261] @ B[3:261, 1:], limit)  # odd addresses
+        near((a @ b).T.contiguous(), (A @ B).T, limit)
+        near((a @ b).float(), A @ B, limit)
+        (q, Q), (k, K) = normal(dtype, 2, 96, 3, 64), normal(dtype, 2, 120, 3, 64)  # heads inside
+        burn.sync()
+        scores = np.einsum("bmhd,bnhd->bhmn", Q, K)
+        near(q.transpose(1, 2) @ k.permute(0, 2, 3, 1), scores, limit)
+        (v, V), (w, W) = normal(dtype, 2, 3, 96, 120), normal(dtype, 3, 120, 200)
+        burn.sync()
+        near(v.transpose(-1, -2) @ q.transpose(1, 2), np.einsum("bhmn,bmhd->bhnd", V, Q), limit)
+        near(v @ w, V @ W, limit)
+        (x, X), (y, Y) = normal(dtype, 2, 24, 20, 19), normal(dtype, 40, 24, 3, 3)  # no matrices: copied first
+        burn.sync()
+        want = sum(np.einsum("bcij,oc->boij", np.pad(X, ((0, 0), (0, 0), (1, 1), (1, 1)))[:, :, i:i + 20, j:j + 19], Y[:, :, i, j])
+                   for i in range(3) for j in range(3))
+        near(F.relu(F.conv2d(x, y, padding=1)), np.maximum(want, 0), 2 * limit)
+        (o, O), (p, P) = normal(dtype, 2, 3, 96, 64), normal(dtype, 192, 136)
+        burn.sync()
+        near(o.transpose(1, 2).reshape(2, 96, 192) @ p, O.transpose(0, 2, 1, 3).reshape(2, 96, 192) @ P, limit)
+        near(F.linear(q.reshape(2, 96, 192), w.view(-1)[:192 * 300].view(300, 192), w.view(-1)[:300]),
+             Q.reshape(2, 96, 192) @ W.reshape(-1)[:192 * 300].reshape(300, 192).T + W.reshape(-1)[:300], limit)
+    print("ok")
+"""
+
+
+@pytest.mark.parametrize("how", ["", "refuse", "fail"])
+def test_products_by_the_library_and_without(cache, how):
+    lines, log = run(PRODUCTS, cache, EMULATOR_BLAS=how)
+    assert lines == ["ok"]
+    assert ("cuBLASLt refuses a product" in log) == (how == "fail")
+
+
+AGAIN = """
+    rng = np.random.default_rng(2)
+    X, *W = (rng.standard_normal((32, 32)).astype(np.float32) for _ in range(6))
+    x, *w = map(burn.tensor, (X, *W))
+    @burn.jit
+    def chain(x, *w):
+        for factor in w:
+            x = F.softmax(x @ factor, -1)
+        return x
+    for number in range(6):
+        x[0, 0] = X[0, 0] = number  # the same memory with other values
+        burn.sync()
+        want = X.astype(np.float64)
+        for factor in W:
+            e = np.exp(want @ factor)
+            want = e / e.sum(-1, keepdims=True)
+        assert np.abs(chain(x, *w).numpy() - want).max() < 1e-6
+    print("ok")
+"""
+
+
+@pytest.mark.parametrize("how", ["", "graph"])
+def test_what_comes_again_runs_as_a_graph(cache, how):
+    lines, log = run(AGAIN, cache, EMULATOR_FAIL=how)
+    assert lines == ["ok"]
+    assert ("a graph runs" in log) == (how == "") and ("has no graph" in log) == (how == "graph")

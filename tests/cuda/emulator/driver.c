@@ -2,7 +2,8 @@
  * libcuda.so.1 and libnvrtc.so.13 for hosts without a GPU: kernels become functions of the host
  * (compile.py) and run at once. Only what backends/cuda/symbols.def names, and one device.
  *   EMULATOR_FAIL=launch:3    the third launch gives CUDA error 701 (too many resources),
- *   EMULATOR_FAIL=memory:3    or 2 (out of memory); lost:3 and all that follows: 700 */
+ *   EMULATOR_FAIL=memory:3    or 2 (out of memory); lost:3 and all that follows: 700;
+ *   EMULATOR_FAIL=graph       no graph can be made */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -67,7 +68,7 @@ API cuDeviceTotalMem_v2(size_t *out, int device)
 API cuDeviceGetAttribute(int *out, int which, int device)
 {
     (void)device;
-    *out = which == PROCESSORS ? 2 : which == MAJOR ? 9 : 0;
+    *out = which == PROCESSORS ? 2 : which == MAJOR ? 8 : 0;
     return 0;
 }
 
@@ -260,24 +261,120 @@ static int fails(const char *how)
            atoi(wanted + length + 1) == launches;
 }
 
+/* ---- graphs: launches with their parameters ---- */
+
+/* Bytes of each parameter of bd_cfamily_parameters; the first is as long as it may be. */
+static const size_t parameter_bytes[] = {481 * 8, 8, 8, 8, 8, 4, 4, 4, 4, 8};
+enum { PARAMETERS = sizeof parameter_bytes / sizeof *parameter_bytes, ROOM = 481 * 8 };
+typedef struct node {
+    struct node *next;
+    void *function;
+    unsigned grid, block;
+    char parameters[PARAMETERS][ROOM];
+} node;
+typedef struct graph {
+    node *first, **last;
+} graph;
+static graph *captured;
+
+static void capture(void *function, unsigned grid, unsigned block, void **parameters)
+{
+    node *made = calloc(1, sizeof *made);
+    if (!made)
+        abort();
+    made->function = function;
+    made->grid = grid;
+    made->block = block;
+    for (int i = 0; i < PARAMETERS; i++)
+        memcpy(made->parameters[i], parameters[i], parameter_bytes[i]);
+    *captured->last = made;
+    captured->last = &made->next;
+}
+
+API cuStreamBeginCapture_v2(void *stream, int mode)
+{
+    (void)stream, (void)mode;
+    captured = calloc(1, sizeof *captured);
+    if (!captured)
+        return NO_MEMORY;
+    captured->last = &captured->first;
+    return lost;
+}
+
+API cuStreamEndCapture(void *stream, void **out)
+{
+    (void)stream;
+    *out = captured;
+    captured = NULL;
+    return lost;
+}
+
+API cuGraphInstantiateWithFlags(void **out, void *from, unsigned long long flags)
+{
+    (void)flags;
+    graph *made = calloc(1, sizeof *made);
+    const char *failing = getenv("EMULATOR_FAIL");
+    if (!made || (failing && strcmp(failing, "graph") == 0))
+        return NO_RESOURCES;
+    *made = *(graph *)from; /* the launches are its own now */
+    ((graph *)from)->first = NULL;
+    *out = made;
+    return lost;
+}
+
+API cuGraphDestroy(void *from)
+{
+    node *next = from ? ((graph *)from)->first : NULL;
+    for (node *gone = next; gone; gone = next) {
+        next = gone->next;
+        free(gone);
+    }
+    free(from);
+    return 0;
+}
+
+API cuGraphExecDestroy(void *from)
+{
+    return cuGraphDestroy(from);
+}
+
 API cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    void *stream, void **parameters, void **extra)
 {
     (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared, (void)stream,
         (void)extra;
+    if (captured) {
+        capture(function, grid_x, block_x, parameters);
+        return 0;
+    }
     void (*run)(void **) = NULL;
     memcpy(&run, &function, sizeof run);
     launches++;
     if (fails("lost"))
         lost = LOST;
     int code = lost ? lost : fails("memory") ? NO_MEMORY : fails("launch") ? NO_RESOURCES : 0;
-    if (code || block_x != 256)
+    if (code || block_x > 256 || block_x % 32)
         return code ? code : NO_RESOURCES;
     pthread_mutex_lock(&lock);
-    emulated_run(run, parameters, grid_x);
+    emulated_run(run, parameters, grid_x, block_x);
     pthread_mutex_unlock(&lock);
     return 0;
+}
+
+API cuGraphLaunch(void *from, void *stream)
+{
+    fprintf(stderr, "emulator: a graph runs\n");
+    for (node *at = ((graph *)from)->first; at; at = at->next) {
+        void *parameters[PARAMETERS];
+        for (int i = 0; i < PARAMETERS; i++)
+            parameters[i] = at->parameters[i];
+        int code = cuLaunchKernel(at->function, at->grid, 1, 1, at->block, 1, 1, 0, stream,
+                                  parameters, NULL);
+        if (code)
+            return code;
+    }
+    return lost;
 }
 
 /* ---- the compiler ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The 256 threads of a block as fibers of the calling thread: each runs until it waits, and those
+ * The threads of a block as fibers of the calling thread: each runs until it waits, and those
  * that wait go on when all of their warp, or of the block, have come. */
 #include "tests/cuda/emulator/threads.h"
 
@@ -7,18 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 256, WARP = 32, STACK_BYTES = 256 << 10, SAVED = 6 };
+enum { THREADS_MOST = 256, WARP = 32, STACK_BYTES = 256 << 10, SAVED = 6 };
 enum state { RUNS, WAITS_FOR_BLOCK, WAITS_FOR_WARP, ENDED };
 
-struct place emulated_thread, emulated_block, emulated_grid;
+struct place emulated_thread, emulated_block, emulated_threads, emulated_grid;
 static char *stacks;
-static void *tops[THREADS], *own_top;
-static enum state states[THREADS];
+static void *tops[THREADS_MOST], *own_top;
+static enum state states[THREADS_MOST];
 static unsigned current;
 static void (*entry)(void **parameters);
 static void **entry_parameters;
-static unsigned long long words[2][THREADS];
-static unsigned char turns[THREADS];
+static unsigned long long words[2][THREADS_MOST];
+static unsigned char turns[THREADS_MOST];
 
 /* Saves the registers that a call keeps, and the stack, in *from; goes on at `to`. */
 void emulated_switch(void **from, void *to);
@@ -92,36 +92,38 @@ static int release(unsigned first, unsigned count, enum state waiting)
 static void run_block(void)
 {
     int going = 1;
-    for (unsigned i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < emulated_threads.x; i++)
         prepare(i);
     while (going) {
-        for (unsigned i = 0; i < THREADS; i++) {
+        for (unsigned i = 0; i < emulated_threads.x; i++) {
             if (states[i] != RUNS)
                 continue;
             current = emulated_thread.x = i;
             emulated_switch(&own_top, tops[i]);
         }
         going = 0;
-        for (unsigned warp = 0; warp < THREADS; warp += WARP)
+        for (unsigned warp = 0; warp < emulated_threads.x; warp += WARP)
             going |= release(warp, WARP, WAITS_FOR_WARP);
-        going |= release(0, THREADS, WAITS_FOR_BLOCK);
+        going |= release(0, emulated_threads.x, WAITS_FOR_BLOCK);
     }
-    for (unsigned i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < emulated_threads.x; i++)
         if (states[i] != ENDED) {
             fprintf(stderr, "emulator: thread %u waits for threads that never come\n", i);
             abort();
         }
 }
 
-void emulated_run(void (*function)(void **parameters), void **parameters, unsigned blocks)
+void emulated_run(void (*function)(void **parameters), void **parameters, unsigned blocks,
+                  unsigned threads)
 {
     if (!stacks)
-        stacks = malloc((size_t)THREADS * STACK_BYTES);
+        stacks = malloc((size_t)THREADS_MOST * STACK_BYTES);
     if (!stacks)
         abort();
     entry = function;
     entry_parameters = parameters;
     emulated_grid = (struct place){blocks, 1, 1};
+    emulated_threads = (struct place){threads, 1, 1};
     for (unsigned i = 0; i < blocks; i++) {
         emulated_block = (struct place){i, 0, 0};
         run_block();

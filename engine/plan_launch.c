@@ -9,10 +9,12 @@
 #include "proto/base/hash.h"
 #include "proto/base/map.h"
 
+enum { DISTANCE_MAX = 50 }; /* nodes that stand near each other */
+
 typedef struct launch_group {
     bd_number_list regions;
     uint32_t program;
-    bd_node order_key; /* the last node that it stores: groups run in this order where they may */
+    bd_node order_key; /* of its last region: groups run in this order where they may */
     uint32_t waits_for;
 } launch_group;
 
@@ -21,6 +23,7 @@ typedef struct launch_state {
     uint32_t region_count;
     uint32_t *program_of; /* by region */
     uint32_t *group_of;   /* by region */
+    bd_node *key_of;      /* by region */
     launch_group *groups;
     uint32_t group_count;
     uint32_t *seen;
@@ -102,28 +105,59 @@ static bool reaches(launch_state *launcher, uint32_t from, uint32_t to)
     return found;
 }
 
-static bd_node key_of(const bd_region *region)
+/* The last node that it stores. */
+static bd_node last_of(const bd_region *region)
 {
-    bd_node key = 0;
+    bd_node last = 0;
     for (size_t i = 0; i < region->roots.count; i++) {
-        if (region->roots.items[i].target > key)
-            key = region->roots.items[i].target;
+        if (region->roots.items[i].target > last)
+            last = region->roots.items[i].target;
     }
-    return key;
+    return last;
 }
 
-/* Reductions and contractions read what is larger than what they write; to put one off keeps that
- * alive. Maps may be put off: what they read is as large as what they write. */
+static bool reduces(const bd_region *region)
+{
+    return region->family != BD_REGION_LOOP || bd_region_axes_of_role(region, BD_KIR_SERIAL) > 0;
+}
+
+/* A region stands where its last node does. A reduction reads what is larger than what it writes,
+ * so it stands behind the last region that it reads from: nothing is kept alive for it. */
+static void find_keys(launch_state *launcher)
+{
+    bd_fusion *fusion = &launcher->state->fusion;
+    for (uint32_t i = launcher->region_count; i-- > 0;) { /* in program order */
+        bd_node ready = launcher->key_of[i], key = last_of(fusion->regions.items[i]);
+        if (ready > 0 && key > ready + DISTANCE_MAX && reduces(fusion->regions.items[i]))
+            key = ready;
+        launcher->key_of[i] = key;
+        const bd_number_list *next = &fusion->successors.items[i];
+        for (size_t k = 0; k < next->count; k++) {
+            bd_node *later = &launcher->key_of[next->items[k]];
+            *later = key > *later ? key : *later;
+        }
+    }
+}
+
+static bool reads(const bd_kir *program)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < program->buffer_count; i++)
+        found |= program->buffers[i].use != BD_KIR_WRITE;
+    return found;
+}
+
+/* To put off a reduction keeps alive what it reads; to fill memory early, what is not needed yet.
+ * Other maps may be put off: what they read is as large as what they write. */
 static bool may_merge(const launch_state *launcher, uint32_t a, uint32_t b)
 {
-    enum { DISTANCE_MAX = 400 }; /* nodes between reductions of one launch */
     const bd_region *region = launcher->state->fusion.regions.items[a];
     if (launcher->program_of[a] != launcher->program_of[b] || region->family != BD_REGION_LOOP ||
         launcher->state->lowered[a].fault_count > 0)
         return false;
-    if (bd_region_axes_of_role(region, BD_KIR_SERIAL) == 0)
+    if (!reduces(region) && reads(launcher->state->lowered[a].program))
         return true;
-    bd_node key_a = key_of(region), key_b = key_of(launcher->state->fusion.regions.items[b]);
+    bd_node key_a = launcher->key_of[a], key_b = launcher->key_of[b];
     return (key_a > key_b ? key_a - key_b : key_b - key_a) <= DISTANCE_MAX;
 }
 
@@ -154,7 +188,7 @@ static void merge_groups(launch_state *launcher)
             uint32_t a = groups->items[i];
             const launch_group *into = &launcher->groups[a];
             merged = into->regions.count < BLOCKS_MAX &&
-                     may_merge(launcher, into->regions.items[into->regions.count - 1],
+                     may_merge(launcher, into->regions.items[0],
                                launcher->groups[b].regions.items[0]) &&
                      !reaches(launcher, a, b) && !reaches(launcher, b, a);
             if (merged)
@@ -284,6 +318,7 @@ void bd_plan_order_launches(bd_plan_build_state *state, bool merges)
         .region_count = count,
         .program_of = BD_ARENA_ARRAY(&state->scratch, uint32_t, count + 1),
         .group_of = BD_ARENA_ARRAY(&state->scratch, uint32_t, count + 1),
+        .key_of = BD_ARENA_ARRAY(&state->scratch, bd_node, count + 1),
         .groups = BD_ARENA_ARRAY(&state->scratch, launch_group, count + 1),
         .group_count = count,
         .seen = BD_ARENA_ARRAY(&state->scratch, uint32_t, count + 1),
@@ -291,13 +326,14 @@ void bd_plan_order_launches(bd_plan_build_state *state, bool merges)
     };
     state->launch_regions = BD_ARENA_ARRAY(&state->scratch, uint32_t, count + 1);
     number_programs(&launcher);
+    find_keys(&launcher);
     /* Groups stand in program order, which makes launches of maps early and late ones alike. */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t region = count - 1 - i; /* the walk of fusion went from the last to the first */
         launch_group *each = &launcher.groups[i];
         *bd_vec_push(&each->regions) = region;
         each->program = launcher.program_of[region];
-        each->order_key = key_of(state->fusion.regions.items[region]);
+        each->order_key = launcher.key_of[region];
         launcher.group_of[region] = i;
     }
     if (merges)

@@ -241,6 +241,32 @@ START_TEST(cheap_values_are_made_again)
 }
 END_TEST
 
+/* A sum that the trace asks for long after runs where its input was made, which then can go. */
+START_TEST(a_late_reduction_runs_early)
+{
+    char program[4096] = "x = f32 A,B; w = f32 B,C; v = f32 C,C; y = matmul x w; z = matmul y v; "
+                         "c0 = f32 A";
+    size_t at = strlen(program);
+    for (int i = 1; i <= 120; i++)
+        at += (size_t)snprintf(program + at, sizeof program - at, "; c%d = add c%d 1.5", i, i - 1);
+    snprintf(program + at, sizeof program - at, "; s = sum y dims=1; out z c120 s");
+    plan_case arrival;
+    plan_case_init(&arrival, program, sizes[0]);
+    bd_trace trace;
+    test_trace_view(&arrival.trace, &trace);
+    bd_plan *plan = NULL;
+    ck_assert_ptr_null(bd_plan_build(&trace, &(bd_plan_options){.fusion = true}, &plan));
+    uint32_t product = 0;
+    while (plan->programs[plan->launches[product].kernel]->family != BD_KIR_CONTRACTION)
+        product++;
+    const bd_plan_buffer *made = &plan->buffers[plan->launches[product].blocks[0].buffers[2]];
+    ck_assert_uint_eq(made->first_launch, product);
+    ck_assert_uint_eq(made->last_launch, product + 2); /* the sum, the other product */
+    bd_plan_release(plan);
+    plan_case_deinit(&arrival);
+}
+END_TEST
+
 /* More axes than a kernel has: refused, naming the record, and only where they cannot be joined. */
 START_TEST(too_many_axes)
 {
@@ -274,6 +300,7 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, each_case, 0, (int)(sizeof cases / sizeof cases[0]));
     tcase_add_test(all, cheap_values_are_made_again);
+    tcase_add_test(all, a_late_reduction_runs_early);
     tcase_add_test(all, too_many_axes);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

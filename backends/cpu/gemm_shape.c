@@ -34,8 +34,6 @@ enum {
 /* Multiply-adds of an item that is worth cutting in two. */
 static const double ITEM_PRODUCTS_LEAST = 6e6;
 static const double TILE_ITEM_PRODUCTS_LEAST = 1.5e7;
-/* Of a product whose rows are packed though they could be read where they lie. */
-static const double PACKED_PRODUCTS = 1e8;
 
 static int64_t up_to_unit(int64_t a, int64_t unit)
 {
@@ -236,8 +234,7 @@ static bool crowded(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t ste
 }
 
 /* Whether a micro-kernel reads the side where it lies. Columns need unit stride. Rows far apart by
- * a multiple of a page would fall on one set of the first cache. Packing rows saves a little time
- * in a large product, but a small one would wait for it. */
+ * a multiple of a page would fall on one set of the first cache. */
 static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_gemm_side *side)
 {
     bool is_rows = side == &shape->rows;
@@ -253,9 +250,6 @@ static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_
         return side->step_k == 1;
     if (others <= ONE_PANEL && (side->step == 1 || (is_rows && side->step_k == 1)))
         return true; /* read once */
-    double products = (double)shape->m * (double)shape->n * (double)shape->k;
-    if (is_rows && products > PACKED_PRODUCTS)
-        return false;
     if (is_rows && side->step == 1 && side->step_k != 1 && shape->k > ROW_LINES)
         return false;
     if (side->step == 1)

@@ -107,6 +107,9 @@ typedef struct bd_device_ops {
      * Thread: device. */
     bd_error *(*copy_out)(bd_device *device, void *to, const void *from,
                           size_t size_bytes) BD_MUST_USE;
+    /* NULL, or: makes ahead of time what most programs need, while nobody waits for it.
+     * Thread: any, once. */
+    void (*prepare)(bd_device *device);
     /* Program to kernel. Pure but for the object cache; thread: any, several at once.
      * DEVICE if code generation fails; UNAVAILABLE under compile_never. Owns: the caller, by
      * kernel_free. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct bd_cache {
     bd_mailbox *jobs, *answers;
     pthread_t threads[THREADS_MAX];
     int thread_count;
+    atomic_flag prepared;
     bd_map entries;             /* hash → first of a chain */
     pthread_mutex_t lock;       /* of entries, for bd_cache_json */
     bd_cached *newest, *oldest; /* unused */
@@ -46,6 +48,8 @@ static void *compile_thread(void *user)
 {
     bd_cache *cache = user;
     pthread_setname_np(pthread_self(), "burn-compile");
+    if (cache->ops->prepare && !atomic_flag_test_and_set(&cache->prepared))
+        cache->ops->prepare(cache->device);
     for (;;) {
         bd_letter *letter = bd_mailbox_wait(cache->jobs);
         if (!letter)

@@ -219,7 +219,7 @@ static bd_error *make_object(bd_device *device, const bd_kir *program, burn_dtyp
     else
         err = bd_module_finish(module, out_bytes, out_size);
     give_compiler(device, compiler);
-    if (!err)
+    if (!err && program)
         atomic_fetch_add(&device->compiles, 1);
     return err;
 }
@@ -236,10 +236,8 @@ static bd_error *load_micro(bd_device *device, burn_dtype element, bool tabled, 
     if (object) {
         bd_error *err = bd_code_load(device->code, object, size, out);
         bd_free(object);
-        if (!err) {
-            atomic_fetch_add(&device->cache_hits, 1);
+        if (!err)
             return NULL;
-        }
         bd_error_free(err);
     }
     if (device->compile_never)
@@ -268,6 +266,14 @@ static bd_error *take_micro(bd_device *device, burn_dtype element, bool tabled,
     *out = *place;
     pthread_mutex_unlock(&device->micro_lock);
     return err;
+}
+
+/* Most programs have products of f32. */
+static void cpu_prepare(bd_device *device)
+{
+    const bd_loaded *micro = NULL;
+    if (!device->compile_never)
+        bd_error_free(take_micro(device, BURN_F32, false, &micro));
 }
 
 static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded *code,
@@ -406,6 +412,7 @@ static const bd_device_ops OPS = {
     .counters = cpu_counters,
     .alloc = cpu_alloc,
     .free = cpu_free,
+    .prepare = cpu_prepare,
     .compile = cpu_compile,
     .kernel_free = cpu_kernel_free,
     .scratch_bytes = cpu_scratch_bytes,

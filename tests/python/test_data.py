@@ -214,22 +214,25 @@ def test_ctrl_c_in_a_loop_leaves_no_process(place):
     """The program ends at once by KeyboardInterrupt, whether it waits for a batch or is at work, and so does its
     daemon, whatever the workers are doing."""
     text = textwrap.dedent("""
-        import signal, sys, threading, time
+        import os, signal, sys, threading, time
         import burn
         from burn.utils.data import DataLoader, Dataset
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        def tell():  # in one piece: both workers may be here
+            children = open(f"/proc/self/task/{threading.main_thread().native_id}/children").read()
+            os.write(1, f"now {children}\\n".encode())
         class Slow(Dataset):
             def __len__(self):
                 return 100
             def __getitem__(self, index):
                 if index >= 8 and sys.argv[1] == "sample":
-                    print("now", open(f"/proc/self/task/{threading.main_thread().native_id}/children").read(), flush=True)
+                    tell()
                     time.sleep(60)
                 return burn.ones(3) * index
         for number, batch in enumerate(DataLoader(Slow(), 4, num_workers=2)):
             batch.sum().item()
             if number == 1 and sys.argv[1] == "body":
-                print("now", open(f"/proc/self/task/{threading.main_thread().native_id}/children").read(), flush=True)
+                tell()
                 time.sleep(60)
     """)
     program = subprocess.Popen([sys.executable, "-c", text, place], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -66,7 +66,7 @@ static void step_tiles(const writer *w, LLVMValueRef a, LLVMValueRef b, LLVMValu
 /* bd_micro_tile */
 static void write_tile(writer *w, int rows, int vectors)
 {
-    char name[16];
+    char name[32];
     snprintf(name, sizeof name, "m%dx%d", rows, vectors);
     bd_writer_begin(w, name, "piipipiii");
     LLVMBuilderRef b = w->builder;

@@ -106,6 +106,27 @@ static bd_kir *store_sums(bd_kir_builder *b, const bd_kir_access *out, burn_dtyp
     return kir_finish(b, &arena);
 }
 
+/* Strides of what a convolution reads and writes, by the axes that move it. */
+static void walk_input(bd_kir_access *x, int image, int channel, const int *place,
+                       const int *element)
+{
+    x->offset = bd_kir_arg(OFFSET);
+    x->strides[image] = bd_kir_arg(IMAGE);
+    x->strides[channel] = bd_kir_arg(PLANE);
+    x->strides[place[0]] = bd_kir_arg(ROW_STRIDE);
+    x->strides[place[1]] = bd_kir_arg(STRIDE);
+    x->strides[element[0]] = bd_kir_arg(ROW_DILATION);
+    x->strides[element[1]] = bd_kir_arg(DILATION);
+}
+
+static void walk_output(bd_kir_access *y, int image, int output, const int *place)
+{
+    y->strides[image] = bd_kir_arg(Y_IMAGE);
+    y->strides[output] = bd_kir_arg(Y_PLANE);
+    y->strides[place[0]] = bd_kir_arg(Y_WIDTH);
+    y->strides[place[1]] = bd_kir_const(1);
+}
+
 static bd_kir *convolution(burn_dtype dtype, bool padded, bool changed)
 {
     bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
@@ -121,21 +142,12 @@ static bd_kir *convolution(burn_dtype dtype, bool padded, bool changed)
     bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
     bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
     bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
-    x.offset = bd_kir_arg(OFFSET);
-    x.strides[image] = bd_kir_arg(IMAGE);
-    x.strides[channel] = bd_kir_arg(PLANE);
-    x.strides[place[0]] = bd_kir_arg(ROW_STRIDE);
-    x.strides[place[1]] = bd_kir_arg(STRIDE);
-    x.strides[element[0]] = bd_kir_arg(ROW_DILATION);
-    x.strides[element[1]] = bd_kir_arg(DILATION);
+    walk_input(&x, image, channel, place, element);
     w.strides[output] = bd_kir_arg(WEIGHTS);
     w.strides[channel] = bd_kir_arg(KERNEL);
     w.strides[element[0]] = bd_kir_arg(COLUMNS);
     w.strides[element[1]] = bd_kir_const(1);
-    y.strides[image] = bd_kir_arg(Y_IMAGE);
-    y.strides[output] = bd_kir_arg(Y_PLANE);
-    y.strides[place[0]] = bd_kir_arg(Y_WIDTH);
-    y.strides[place[1]] = bd_kir_const(1);
+    walk_output(&y, image, output, place);
     yield(b, BD_KIR_OPERAND_A, &w, -1, changed);
     yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
     return store_sums(b, &y, dtype);
@@ -157,17 +169,8 @@ static bd_kir *weight_gradient(burn_dtype dtype, bool padded, bool changed)
     bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
     bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
     bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
-    x.offset = bd_kir_arg(OFFSET);
-    x.strides[image] = bd_kir_arg(IMAGE);
-    x.strides[channel] = bd_kir_arg(PLANE);
-    x.strides[place[0]] = bd_kir_arg(ROW_STRIDE);
-    x.strides[place[1]] = bd_kir_arg(STRIDE);
-    x.strides[element[0]] = bd_kir_arg(ROW_DILATION);
-    x.strides[element[1]] = bd_kir_arg(DILATION);
-    y.strides[image] = bd_kir_arg(Y_IMAGE);
-    y.strides[output] = bd_kir_arg(Y_PLANE);
-    y.strides[place[0]] = bd_kir_arg(Y_WIDTH);
-    y.strides[place[1]] = bd_kir_const(1);
+    walk_input(&x, image, channel, place, element);
+    walk_output(&y, image, output, place);
     w.strides[output] = bd_kir_arg(WEIGHTS);
     w.strides[element[0]] = bd_kir_arg(RUN);
     w.strides[element[1]] = bd_kir_arg(CHANNELS);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/connection.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
@@ -32,7 +29,7 @@ static void await(bd_connection *connection, int events);
 
 bd_error *bd_connection_open(bd_daemon *daemon, int fd)
 {
-    bd_connection opened = {.daemon = daemon, .fd = fd};
+    bd_connection opened = {.daemon = daemon};
     bd_error *error = bd_net_prepare(fd, &opened.is_unix);
     if (!error && opened.is_unix)
         error = bd_net_peer(fd, &opened.peer_uid, &opened.peer_pid);
@@ -42,11 +39,12 @@ bd_error *bd_connection_open(bd_daemon *daemon, int fd)
     }
     bd_connection *connection = bd_alloc(sizeof *connection);
     *connection = opened;
+    bd_stream_open(&connection->stream, fd);
     bd_frame_parser_init(&connection->parser, BURN_HELLO_BYTES_MAX, BURN_CHUNK_BYTES_MAX);
     connection->opened_ms = connection->read_ms = bd_daemon_now_ms(daemon);
     int status = uv_poll_init(&daemon->loop, &connection->poll, fd);
     if (status != 0) {
-        close(fd);
+        bd_stream_close(&connection->stream);
         bd_free(connection);
         BD_FAIL(UNAVAILABLE, "cannot watch a connection: %s", uv_strerror(status));
     }
@@ -56,7 +54,7 @@ bd_error *bd_connection_open(bd_daemon *daemon, int fd)
         daemon->connections->previous = connection;
     daemon->connections = connection;
     daemon->connection_count++;
-    await(connection, UV_READABLE);
+    await(connection, bd_stream_events(&connection->stream, false));
     bd_daemon_start_tick(daemon);
     return NULL;
 }
@@ -136,8 +134,7 @@ void bd_connection_close(bd_connection *connection)
     bd_outbox_deinit(&connection->outbox);
     uv_poll_stop(&connection->poll);
     uv_close((uv_handle_t *)&connection->poll, on_closed);
-    close(connection->fd);
-    connection->fd = -1;
+    bd_stream_close(&connection->stream);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -193,11 +190,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 static ssize_t receive(bd_connection *connection, uint8_t *place, size_t room)
 {
     bd_daemon *daemon = connection->daemon;
-    if (!room)
-        return recv(connection->fd, daemon->receive, sizeof daemon->receive, MSG_DONTWAIT);
     struct iovec parts[2] = {{place, room}, {daemon->receive, sizeof daemon->receive}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    return recvmsg(connection->fd, &message, MSG_DONTWAIT);
+    return bd_stream_read(&connection->stream, room ? parts : parts + 1, room ? 2 : 1);
 }
 
 static void read_some(bd_connection *connection)
@@ -211,9 +205,9 @@ static void read_some(bd_connection *connection)
                           ? bd_frame_parser_room(&connection->parser, &place)
                           : 0;
         ssize_t got = receive(connection, place, room);
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        if (got == BD_STREAM_LATER)
             return;
-        if (got <= 0) {
+        if (got < 0) {
             bd_connection_close(connection);
             return;
         }
@@ -337,7 +331,7 @@ static void flush(bd_connection *connection)
         size_t wanted = connection->outbox.bytes, written;
         if (!wanted || round == WRITE_ROUNDS) /* the rest after the others' turn */
             break;
-        bd_error *error = bd_outbox_write(&connection->outbox, connection->fd, &written);
+        bd_error *error = bd_outbox_write(&connection->outbox, &connection->stream, &written);
         if (error) {
             bd_error_free(error); /* the peer hung up: nothing to tell and nobody to tell it to */
             bd_connection_close(connection);
@@ -359,8 +353,8 @@ static void flush(bd_connection *connection)
         return;
     }
     if (connection->state == BD_CONNECTION_LINGERING && !connection->outbox.bytes)
-        shutdown(connection->fd, SHUT_WR);
-    await(connection, UV_READABLE | (connection->outbox.bytes ? UV_WRITABLE : 0));
+        bd_stream_finish(&connection->stream);
+    await(connection, bd_stream_events(&connection->stream, connection->outbox.bytes > 0));
 }
 
 static void tick_open(bd_connection *connection, int64_t now_ms)

@@ -12,6 +12,7 @@
 #include "server/daemon.h"
 #include "server/outbox.h"
 #include "server/session.h"
+#include "server/stream.h"
 
 typedef enum bd_connection_state {
     BD_CONNECTION_PREFACE,   /* no byte of the preface may be missing yet */
@@ -27,7 +28,7 @@ struct bd_connection {
     bd_connection *next_unflushed;
     bd_connection_state state;
     uv_poll_t poll;
-    int fd;
+    bd_stream stream;
     int events; /* that poll waits for */
     bool is_unix, in_unflushed;
     uid_t peer_uid;

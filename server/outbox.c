@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/outbox.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
@@ -109,7 +106,7 @@ static void advance(bd_outbox *outbox, size_t written)
     }
 }
 
-bd_error *bd_outbox_write(bd_outbox *outbox, int fd, size_t *out_written)
+bd_error *bd_outbox_write(bd_outbox *outbox, bd_stream *stream, size_t *out_written)
 {
     size_t total = 0;
     while (outbox->bytes) {
@@ -121,16 +118,11 @@ bd_error *bd_outbox_write(bd_outbox *outbox, int fd, size_t *out_written)
             parts[count].iov_len = segment->size_bytes;
             wanted += segment->size_bytes;
         }
-        struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
-        ssize_t written = count == 1
-                              ? send(fd, parts[0].iov_base, wanted, MSG_NOSIGNAL | MSG_DONTWAIT)
-                              : sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        ssize_t written = bd_stream_write(stream, parts, count);
+        if (written == BD_STREAM_LATER)
             break;
         if (written < 0)
-            BD_FAIL(UNAVAILABLE, "the peer is gone: %s", strerror(errno));
+            BD_FAIL(UNAVAILABLE, "the peer is gone");
         advance(outbox, (size_t)written);
         total += (size_t)written;
         if ((size_t)written < wanted)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Bytes on their way to one peer: small messages are gathered in blocks, tensor bytes are borrowed
- * from their buffer until they are written; one sendmsg takes many of both.
+ * from their buffer until they are written; one write takes many of both.
  * Owned by a connection; thread: loop. */
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "proto/base/error.h"
+#include "server/stream.h"
 
 typedef struct bd_out_segment {
     uint8_t *block;       /* owned, or NULL: borrowed */
@@ -34,6 +35,7 @@ void bd_outbox_commit(bd_outbox *outbox, size_t size_bytes);
 void bd_outbox_borrow(bd_outbox *outbox, const uint8_t *bytes, size_t size_bytes,
                       void (*release)(void *owner), void *owner);
 
-/* Writes as much as the socket takes. *out_written: bytes of this call. UNAVAILABLE: the peer is
+/* Writes as much as the stream takes. *out_written: bytes of this call. UNAVAILABLE: the peer is
  * gone. */
-bd_error *bd_outbox_write(bd_outbox *outbox, int fd, size_t *out_written) BD_MUST_USE;
+bd_error *bd_outbox_write(bd_outbox *outbox, bd_stream *stream,
+                          size_t *out_written) BD_MUST_USE;

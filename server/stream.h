@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a connection reads from and writes to, without ever waiting: a socket as it is.
+ * Owned by its connection; thread: loop. Invariant: after a read, no byte waits inside the stream
+ * that poll would not report. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+typedef struct bd_stream {
+    int fd; /* -1: closed */
+} bd_stream;
+
+/* Results of read and write besides a number of bytes. */
+enum { BD_STREAM_LATER = 0, BD_STREAM_GONE = -1 };
+
+/* Takes the non-blocking fd over. */
+void bd_stream_open(bd_stream *stream, int fd);
+/* Fills one or two parts in order as far as bytes are there. The last part must have room for 32
+ * KiB. LATER: none are there; GONE: the peer has hung up or the link is broken. */
+ssize_t bd_stream_read(bd_stream *stream, const struct iovec *parts, size_t count);
+/* Writes what the socket takes now. LATER: nothing. Bytes that were not taken must come first the
+ * next time. */
+ssize_t bd_stream_write(bd_stream *stream, const struct iovec *parts, size_t count);
+/* UV_READABLE, UV_WRITABLE: what to wait for; writes: bytes are left to be written. */
+int bd_stream_events(const bd_stream *stream, bool writes);
+/* Tells the peer that nothing more comes; reading goes on. */
+void bd_stream_finish(bd_stream *stream);
+void bd_stream_close(bd_stream *stream);

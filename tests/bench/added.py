@@ -13,22 +13,17 @@ import resnet
 from workloads import Training, Workload
 
 
-def product(name, bf16):
-    m, n, k = {**data.MATMUL, **data.MATMUL_BF16}[name]
-    unit, scale = ("TFLOP/s", 2 * m * n * k / 1e12) if m > 1 else ("GB/s", (2 if bf16 else 4) * n * k / 1e9)
-    inputs = data.product(name)
-    if bf16:
-        return Workload([burn.tensor(a).to(burn.bfloat16) for a in inputs], lambda x, w: x @ w, lambda x, w: x @ w, unit,
-                        lambda s: scale / s, "bf16", 8e-3)
-    return Workload(inputs, lambda x, w: x @ w, lambda x, w: x @ w, unit, lambda s: scale / s)
+def product(name):
+    *_, count, half = data.PRODUCTS[name]
+    unit, scale = data.product_rate(name)
 
-
-def chain(name):
     def products(x, w):
-        for _ in range(data.CHAIN_LENGTH):
+        for _ in range(count):
             x = x @ w
         return x
-    return Workload(data.chain(name), products, products, "us/op", lambda s: s * 1e6 / data.CHAIN_LENGTH)
+    inputs = [burn.tensor(a).to(burn.bfloat16 if half else burn.float32) for a in data.product(name)]
+    return Workload(inputs, products, products, unit, lambda s: scale / s, "bf16" if half else "f32",
+                    (8e-3 if count == 1 else 3e-2) if half else 1e-4)
 
 
 def conv_depthwise():
@@ -157,8 +152,8 @@ def named(name, function, *arguments):
     return make
 
 
-JUDGED = (*(named(name, product, False) for name in data.MATMUL), *(named(name, chain) for name in data.CHAIN),
-          *(named(name, product, True) for name in data.MATMUL_BF16), conv_depthwise, conv_1x1, max_pool2d, gru_step, embedding_gather, embedding_scatter_add, cumsum, resnet18_infer)
+JUDGED = (*(named(name, product) for name in data.PRODUCTS), conv_depthwise, conv_1x1, max_pool2d, gru_step,
+          embedding_gather, embedding_scatter_add, cumsum, resnet18_infer)
 TRAINED = (resnet18_train,)
 UPDATES = (adamw_200,)
 LENGTHS = (random_lengths,)

@@ -4,12 +4,12 @@ import zlib
 
 import numpy as np
 
-MATMUL = {"matmul_16": (16, 16, 16), "matmul_64": (64, 64, 64), "matmul_256": (256, 256, 256),
-          "matmul_1024": (1024, 1024, 1024), "matmul_2048": (2048, 2048, 2048), "matmul_1x4096": (1, 4096, 4096)}
-MATMUL_BF16 = {"matmul_bf16_256": (256, 256, 256), "matmul_bf16_1024": (1024, 1024, 1024),
-               "matmul_bf16_1x4096": (1, 4096, 4096)}
-CHAIN = {"matmul_16_x100": 16, "matmul_64_x100": 64}  # so many dependent products, which a step's round trip does not rule
-CHAIN_LENGTH = 100
+# x @ w: rows, columns, inner size, how many in one step, each of the last one's result; of bf16 or f32
+PRODUCTS = {"matmul_16": (16, 16, 16, 1000, False), "matmul_64": (64, 64, 64, 500, False),
+            "matmul_256": (256, 256, 256, 20, False), "matmul_1024": (1024, 1024, 1024, 1, False),
+            "matmul_2048": (2048, 2048, 2048, 1, False), "matmul_1x4096": (1, 4096, 4096, 1, False),
+            "matmul_bf16_256": (256, 256, 256, 50, True), "matmul_bf16_1024": (1024, 1024, 1024, 1, True),
+            "matmul_bf16_1x4096": (1, 4096, 4096, 1, True)}
 DEPTHWISE = {"batch": 8, "channels": 128, "side": 56}  # windows of 3 x 3, padding 1
 POINTWISE = {"batch": 8, "channels": 256, "outputs": 256, "side": 28}  # windows of 1 x 1
 POOL = {"shape": (2, 32, 512, 512), "size": 5, "stride": 2, "padding": 2, "dilation": 2}
@@ -42,15 +42,16 @@ def integers(name, high, *shape):
 
 
 def product(name):
-    """The two operands of a product."""
-    m, n, k = {**MATMUL, **MATMUL_BF16}[name]
-    return normal(name + ".x", m, k), normal(name + ".w", k, n) / np.float32(k ** 0.5)
+    """The two operands. Of a chain the second is orthogonal, so that products keep the size of what is multiplied."""
+    m, n, k, count, _ = PRODUCTS[name]
+    x, w = normal(name + ".x", m, k), normal(name + ".w", k, n)
+    return x, np.ascontiguousarray(np.linalg.qr(w)[0]) if count > 1 else w / np.float32(k ** 0.5)
 
 
-def chain(name):
-    """A square matrix and an orthogonal one: products with it keep the size of what is multiplied."""
-    n = CHAIN[name]
-    return normal(name + ".x", n, n), np.ascontiguousarray(np.linalg.qr(normal(name + ".w", n, n))[0])
+def product_rate(name):
+    """The unit, and how many of it a step is."""
+    m, n, k, count, half = PRODUCTS[name]
+    return ("TFLOP/s", 2 * m * n * k * count / 1e12) if m > 1 else ("GB/s", (2 if half else 4) * n * k / 1e9)
 
 
 def convolution(sizes, window, groups=1):

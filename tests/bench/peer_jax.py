@@ -80,21 +80,18 @@ def inference(function, *arrays, cast=None):
     return make
 
 
-for name, (m, n, k) in {**data.MATMUL, **data.MATMUL_BF16}.items():
-    half = name in data.MATMUL_BF16
-    unit, scale = ("TFLOP/s", 2 * m * n * k / 1e12) if m > 1 else ("GB/s", (2 if half else 4) * n * k / 1e9)
-    run(name, inference(jnp.matmul, *data.product(name), cast=jnp.bfloat16 if half else None), unit,
+def products(count):
+    def run(x, w):
+        for _ in range(count):
+            x = x @ w
+        return x
+    return run
+
+
+for name, (*_, count, half) in data.PRODUCTS.items():
+    unit, scale = data.product_rate(name)
+    run(name, inference(products(count), *data.product(name), cast=jnp.bfloat16 if half else None), unit,
         lambda s, scale=scale: scale / s, "bf16" if half else "f32")
-
-
-def chained(x, w):
-    for _ in range(data.CHAIN_LENGTH):
-        x = x @ w
-    return x
-
-
-for name in data.CHAIN:
-    run(name, inference(chained, *data.chain(name)), "us/op", lambda s: s * 1e6 / data.CHAIN_LENGTH)
 
 
 def convolve(x, w, stride=1, padding=0, groups=1):  # NHWC, HWIO

@@ -33,7 +33,7 @@ def floats(*shape, size=4):
 
 
 depthwise = floats(data.DEPTHWISE["batch"], data.DEPTHWISE["channels"], data.DEPTHWISE["side"], data.DEPTHWISE["side"])
-weights = floats(*data.MATMUL["matmul_1x4096"][1:])
+weights = floats(*data.PRODUCTS["matmul_1x4096"][1:3])
 LOOPS = {
     "pointwise_chain": streams(5, 0, 1, workloads.N),
     "softmax_rows": streams(1, 0, 1, workloads.R * workloads.C),

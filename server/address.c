@@ -29,25 +29,29 @@ static bd_error *parse_unix(const char *url, const char *path, bd_address *out)
     return NULL;
 }
 
-/* Splits "host:port" or "[host]:port" up to '?' or '/'. */
+/* Splits "host", "host:port", "[host]" or "[host]:port", up to '?' or '/'. */
 static bd_error *split(const char *url, const char *text, char host[64], long *out_port)
 {
     const char *end = text + strcspn(text, "?/"), *colon = end;
-    while (colon > text && *colon != ':')
+    while (colon > text && *colon != ':' && *colon != ']')
         colon--;
+    if (*colon != ':')
+        colon = end;
     size_t host_size = (size_t)(colon - text);
     bool bracketed = host_size >= 2 && text[0] == '[' && colon[-1] == ']';
-    char *stop;
-    *out_port = colon > text ? strtol(colon + 1, &stop, 10) : -1;
+    char *stop = (char *)(uintptr_t)end;
+    *out_port = colon < end ? strtol(colon + 1, &stop, 10) : BD_DEFAULT_PORT;
     if (colon == text || colon + 1 == end || stop != end || *out_port < 0 || *out_port > 65535 ||
         host_size >= 64)
-        BD_FAIL(INVALID, "%.128s: not host:port, as in tcp://127.0.0.1:7070?insecure", url);
+        BD_FAIL(INVALID,
+                "%.128s: not host:port, as in tls://0.0.0.0:7867 or tcp://127.0.0.1:7867?insecure",
+                url);
     snprintf(host, 64, "%.*s", (int)(bracketed ? host_size - 2 : host_size),
              bracketed ? text + 1 : text);
     return NULL;
 }
 
-static bd_error *parse_tcp(const char *url, const char *text, bd_address *out)
+static bd_error *parse_host(const char *url, const char *text, bd_address *out, bool *out_loopback)
 {
     bd_address address = {0};
     char host[64];
@@ -55,29 +59,50 @@ static bd_error *parse_tcp(const char *url, const char *text, bd_address *out)
     BD_TRY(split(url, text, host, &port));
     struct sockaddr_in *four = (struct sockaddr_in *)&address.storage;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)&address.storage;
-    bool loopback;
     if (strcmp(host, "localhost") == 0)
         snprintf(host, sizeof host, "127.0.0.1");
     if (inet_pton(AF_INET, host, &four->sin_addr) == 1) {
         four->sin_family = AF_INET;
         four->sin_port = htons((uint16_t)port);
         address.size_bytes = sizeof *four;
-        loopback = ntohl(four->sin_addr.s_addr) >> 24 == 127;
+        *out_loopback = ntohl(four->sin_addr.s_addr) >> 24 == 127;
     } else if (inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
         six->sin6_family = AF_INET6;
         six->sin6_port = htons((uint16_t)port);
         address.size_bytes = sizeof *six;
-        loopback = IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+        *out_loopback = IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
     } else {
         BD_FAIL(INVALID, "%.128s: \"%s\" is not an IP address", url, host);
     }
+    *out = address;
+    return NULL;
+}
+
+static bd_error *parse_tcp(const char *url, const char *text, bd_address *out)
+{
+    bd_address address;
+    bool loopback = false;
+    BD_TRY(parse_host(url, text, &address, &loopback));
     const char *query = strchr(text, '?');
     if (!query || (strcmp(query, "?insecure") != 0 && strcmp(query, "?insecure=1") != 0))
         BD_FAIL(DENIED,
-                "%.128s: plain TCP has no encryption and no identity; add ?insecure to accept that",
+                "%.128s: plain TCP has no encryption and no identity; write tls://, or add "
+                "?insecure to accept that",
                 url);
     if (!loopback)
-        BD_FAIL(DENIED, "%.128s: plain TCP is allowed on loopback only", url);
+        BD_FAIL(DENIED, "%.128s: plain TCP is allowed on loopback only; write tls://", url);
+    *out = address;
+    return NULL;
+}
+
+static bd_error *parse_tls(const char *url, const char *text, bd_address *out)
+{
+    bd_address address;
+    bool loopback = false;
+    BD_TRY(parse_host(url, text, &address, &loopback));
+    if (text[strcspn(text, "?/")])
+        BD_FAIL(INVALID, "%.128s: a listener is tls://host:port with nothing behind it", url);
+    address.is_tls = true;
     *out = address;
     return NULL;
 }
@@ -88,9 +113,12 @@ bd_error *bd_address_parse(const char *url, bd_address *out)
         return parse_unix(url, url + 7, out);
     if (strncmp(url, "tcp://", 6) == 0)
         return parse_tcp(url, url + 6, out);
-    if (strncmp(url, "tls://", 6) == 0 || strncmp(url, "ws://", 5) == 0 ||
-        strncmp(url, "wss://", 6) == 0)
-        BD_FAIL(UNSUPPORTED, "%.128s: this build listens on unix:// and tcp:// only", url);
-    BD_FAIL(INVALID, "%.128s: not an address; write unix:///path or tcp://127.0.0.1:port?insecure",
+    if (strncmp(url, "tls://", 6) == 0)
+        return parse_tls(url, url + 6, out);
+    if (strncmp(url, "ws://", 5) == 0 || strncmp(url, "wss://", 6) == 0)
+        BD_FAIL(UNSUPPORTED, "%.128s: WebSocket is spoken on the tcp:// and tls:// listeners", url);
+    BD_FAIL(INVALID,
+            "%.128s: not an address; write unix:///path, tls://host:port or "
+            "tcp://127.0.0.1:port?insecure",
             url);
 }

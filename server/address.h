@@ -9,14 +9,17 @@
 #include "proto/base/error.h"
 
 typedef struct bd_address {
-    bool is_unix;
+    bool is_unix, is_tls;
     socklen_t size_bytes;
     struct sockaddr_storage storage;
     char path[128]; /* of a Unix socket */
     uint64_t device, inode; /* of the socket file, once it is bound */
 } bd_address;
 
-/* unix:///path, or tcp://127.0.0.1:port?insecure, tcp://[::1]:port?insecure (port 0: any free one).
+enum { BD_DEFAULT_PORT = 7867 };
+
+/* unix:///path, tls://host[:port], or tcp://127.0.0.1[:port]?insecure (port 0: any free one). Hosts
+ * are numbers, IPv6 in brackets, or localhost.
  * Errors: INVALID with what would be right; DENIED for TCP beyond loopback or without ?insecure;
- * UNSUPPORTED for tls, ws, wss. */
+ * UNSUPPORTED for ws, wss. */
 bd_error *bd_address_parse(const char *url, bd_address *out) BD_MUST_USE;

@@ -26,20 +26,29 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
 static bd_error *take_message(bd_connection *connection);
 static void flush(bd_connection *connection);
 static void await(bd_connection *connection, int events);
+static void end_handshake(bd_connection *connection);
 
-bd_error *bd_connection_open(bd_daemon *daemon, int fd)
+static bd_error *prepare(bd_connection *opened, int fd, bool tls)
+{
+    bd_daemon *daemon = opened->daemon;
+    if (tls && daemon->handshakes >= (size_t)daemon->config->handshakes)
+        BD_FAIL(LIMIT, "%zu TLS handshakes are under way", daemon->handshakes);
+    BD_TRY(bd_net_prepare(fd, &opened->is_unix));
+    if (opened->is_unix)
+        BD_TRY(bd_net_peer(fd, &opened->peer_uid, &opened->peer_pid));
+    return bd_stream_open(&opened->stream, fd, tls ? daemon->access.tls : NULL);
+}
+
+bd_error *bd_connection_open(bd_daemon *daemon, int fd, bool tls)
 {
     bd_connection opened = {.daemon = daemon};
-    bd_error *error = bd_net_prepare(fd, &opened.is_unix);
-    if (!error && opened.is_unix)
-        error = bd_net_peer(fd, &opened.peer_uid, &opened.peer_pid);
+    bd_error *error = prepare(&opened, fd, tls);
     if (error) {
         close(fd);
         return error;
     }
     bd_connection *connection = bd_alloc(sizeof *connection);
     *connection = opened;
-    bd_stream_open(&connection->stream, fd);
     bd_frame_parser_init(&connection->parser, BURN_HELLO_BYTES_MAX, BURN_CHUNK_BYTES_MAX);
     connection->opened_ms = connection->read_ms = bd_daemon_now_ms(daemon);
     int status = uv_poll_init(&daemon->loop, &connection->poll, fd);
@@ -48,6 +57,8 @@ bd_error *bd_connection_open(bd_daemon *daemon, int fd)
         bd_free(connection);
         BD_FAIL(UNAVAILABLE, "cannot watch a connection: %s", uv_strerror(status));
     }
+    connection->in_handshake = tls;
+    daemon->handshakes += tls;
     connection->poll.data = connection;
     connection->next = daemon->connections;
     if (daemon->connections)
@@ -134,6 +145,7 @@ void bd_connection_close(bd_connection *connection)
     bd_outbox_deinit(&connection->outbox);
     uv_poll_stop(&connection->poll);
     uv_close((uv_handle_t *)&connection->poll, on_closed);
+    end_handshake(connection);
     bd_stream_close(&connection->stream);
 }
 
@@ -177,6 +189,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     bd_connection *connection = poll->data;
     bd_daemon *daemon = connection->daemon;
+    if (status >= 0)
+        events = bd_stream_ready(&connection->stream, events);
     if (status < 0)
         bd_connection_close(connection);
     else if (events & UV_READABLE)
@@ -184,6 +198,26 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     if (connection->state != BD_CONNECTION_CLOSED && (events & UV_WRITABLE))
         bd_connection_touch(connection);
     bd_connection_flush_all(daemon);
+    if (connection->in_handshake) /* which reads and writes by turns */
+        await(connection, bd_stream_events(&connection->stream, connection->outbox.bytes > 0));
+}
+
+/* Ends the count; the peer may have hung up. */
+static void end_handshake(bd_connection *connection)
+{
+    connection->daemon->handshakes -= connection->in_handshake;
+    connection->in_handshake = false;
+}
+
+static void note_failed_handshake(bd_connection *connection)
+{
+    char peer[BD_PEER_TEXT_BYTES];
+    if (!connection->in_handshake)
+        return;
+    connection->daemon->counters.handshakes_failed++;
+    bd_log(BD_LOG_INFO, "connection", "no handshake peer=%s reason=\"%s\"",
+           bd_net_peer_text(connection->stream.fd, peer),
+           bd_stream_problem(&connection->stream));
 }
 
 /* Into the place of a payload first, what is more into the daemon's buffer. */
@@ -205,9 +239,12 @@ static void read_some(bd_connection *connection)
                           ? bd_frame_parser_room(&connection->parser, &place)
                           : 0;
         ssize_t got = receive(connection, place, room);
+        if (connection->in_handshake && bd_stream_established(&connection->stream))
+            end_handshake(connection);
         if (got == BD_STREAM_LATER)
             return;
         if (got < 0) {
+            note_failed_handshake(connection);
             bd_connection_close(connection);
             return;
         }
@@ -380,12 +417,27 @@ bool bd_connection_has_deadline(const bd_connection *connection)
            (connection->events & UV_WRITABLE);
 }
 
+static void tick_handshake(bd_connection *connection, int64_t now_ms)
+{
+    bd_daemon *daemon = connection->daemon;
+    bool late = now_ms - connection->opened_ms > daemon->config->handshake_timeout;
+    if (connection->in_handshake && late)
+        read_some(connection); /* what came while this process could not run is not late */
+    if (!connection->in_handshake || !late)
+        return;
+    daemon->counters.late_handshake++;
+    bd_connection_close(connection);
+}
+
 void bd_connection_tick(bd_connection *connection, int64_t now_ms)
 {
     const bd_config *config = connection->daemon->config;
     switch (connection->state) {
     case BD_CONNECTION_PREFACE:
     case BD_CONNECTION_HELLO:
+        tick_handshake(connection, now_ms);
+        if (connection->state >= BD_CONNECTION_OPEN)
+            return;
         if (connection->daemon->embedded || now_ms - connection->opened_ms <= config->hello_timeout)
             break; /* a parent that is slow to speak is waited for: its end is noticed */
         read_some(connection); /* what came while this process could not run is not late */

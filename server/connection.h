@@ -31,6 +31,7 @@ struct bd_connection {
     bd_stream stream;
     int events; /* that poll waits for */
     bool is_unix, in_unflushed;
+    bool in_handshake; /* counted among the daemon's handshakes */
     uid_t peer_uid;
     pid_t peer_pid;
     uint8_t preface[BURN_PREFACE_BYTES];
@@ -46,8 +47,8 @@ struct bd_connection {
     bd_session session;
 };
 
-/* Takes fd over; on failure it is closed. */
-bd_error *bd_connection_open(bd_daemon *daemon, int fd) BD_MUST_USE;
+/* Takes fd over; on failure it is closed. tls: whether TLS is spoken by it. */
+bd_error *bd_connection_open(bd_daemon *daemon, int fd, bool tls) BD_MUST_USE;
 
 /* Queues a message; it goes out when the loop has nothing more to read. */
 void bd_connection_send(bd_connection *connection, const bd_message *message);

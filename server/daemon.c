@@ -56,11 +56,13 @@ bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **o
         return error;
     }
     daemon->started_ms = bd_daemon_now_ms(daemon);
-    error = daemon->embedded ? NULL : open_listeners(daemon);
+    error = daemon->embedded ? NULL : bd_access_load(config, true, &daemon->access);
+    if (!error && !daemon->embedded)
+        error = open_listeners(daemon);
     if (!error)
         error = open_engine(daemon);
     if (!error && daemon->embedded)
-        error = bd_connection_open(daemon, embedded_fd);
+        error = bd_connection_open(daemon, embedded_fd, false);
     if (error) {
         bd_daemon_close(daemon);
         return error;
@@ -272,7 +274,7 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
             return;
         }
         daemon->counters.accepted++;
-        bd_error *error = bd_connection_open(daemon, fd);
+        bd_error *error = bd_connection_open(daemon, fd, listener->address.is_tls);
         if (error) {
             daemon->counters.refused++;
             bd_log(BD_LOG_WARN, "daemon", "refused reason=\"%s\"", bd_error_text(error));
@@ -392,5 +394,6 @@ void bd_daemon_close(bd_daemon *daemon)
     if (uv_loop_close(&daemon->loop) != 0)
         bd_log(BD_LOG_ERROR, "daemon", "handles are left in the loop");
     bd_map_deinit(&daemon->sessions);
+    bd_access_deinit(&daemon->access);
     bd_free(daemon);
 }

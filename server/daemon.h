@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "proto/base/map.h"
+#include "server/access.h"
 #include "server/address.h"
 #include "server/config.h"
 
@@ -31,6 +32,7 @@ typedef struct bd_listener {
 /* What happened since the start, for burnctl stats. */
 typedef struct bd_daemon_counters {
     uint64_t accepted, refused, sessions, protocol_errors, slow_closed, idle_closed, late_hello;
+    uint64_t handshakes_failed, late_handshake;
     uint64_t bytes_in, bytes_out, frames_in;
 } bd_daemon_counters;
 
@@ -48,6 +50,8 @@ struct bd_daemon {
     size_t connection_count;
     size_t connection_max; /* what the limit of open files leaves */
     bd_connection *unflushed; /* those with new outbound bytes, linked */
+    size_t handshakes;        /* connections whose TLS handshake is under way */
+    bd_access access;
     bd_map sessions;          /* number → connection */
     uint64_t next_session;
     bd_daemon_counters counters;

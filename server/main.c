@@ -49,6 +49,15 @@ static bd_error *check_addresses(const bd_config *config)
     return NULL;
 }
 
+/* What --check-config looks at besides: the files that the keys name. */
+static bd_error *check_access(const bd_config *config)
+{
+    bd_access access;
+    BD_TRY(bd_access_load(config, false, &access));
+    bd_access_deinit(&access);
+    return NULL;
+}
+
 static int run(const bd_config *config, int embedded_fd)
 {
     bd_daemon *daemon;
@@ -85,6 +94,9 @@ static int obey(const bd_options *options, bd_config *config)
         return complain(error, EXIT_CONFIG);
     set_log_level(config);
     if (options->command == BD_COMMAND_CHECK_CONFIG) {
+        error = check_access(config);
+        if (error)
+            return complain(error, EXIT_CONFIG);
         printf("the configuration is right\n");
         return EXIT_OK;
     }

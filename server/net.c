@@ -127,6 +127,15 @@ void bd_net_close_listener(int fd, const bd_address *address)
     close(fd);
 }
 
+static void address_text(const struct sockaddr_storage *name, char text[INET6_ADDRSTRLEN])
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)name;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)name;
+    const bool is_six = name->ss_family == AF_INET6;
+    inet_ntop(name->ss_family, is_six ? (const void *)&six->sin6_addr : &four->sin_addr, text,
+              INET6_ADDRSTRLEN);
+}
+
 void bd_net_url(int fd, const bd_address *address, char *text, size_t text_bytes)
 {
     if (address->is_unix) {
@@ -137,15 +146,22 @@ void bd_net_url(int fd, const bd_address *address, char *text, size_t text_bytes
     socklen_t size = sizeof name;
     getsockname(fd, (struct sockaddr *)&name, &size);
     char host[INET6_ADDRSTRLEN] = "";
-    if (name.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&name;
-        inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
-        snprintf(text, text_bytes, "tcp://[%s]:%d?insecure", host, ntohs(six->sin6_port));
-    } else {
-        const struct sockaddr_in *four = (const struct sockaddr_in *)&name;
-        inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
-        snprintf(text, text_bytes, "tcp://%s:%d?insecure", host, ntohs(four->sin_port));
-    }
+    address_text(&name, host);
+    bool six = name.ss_family == AF_INET6; /* whose port lies where that of IPv4 does */
+    snprintf(text, text_bytes, "%s://%s%s%s:%d%s", address->is_tls ? "tls" : "tcp", six ? "[" : "",
+             host, six ? "]" : "", ntohs(((const struct sockaddr_in *)&name)->sin_port),
+             address->is_tls ? "" : "?insecure");
+}
+
+const char *bd_net_peer_text(int fd, char text[BD_PEER_TEXT_BYTES])
+{
+    struct sockaddr_storage name;
+    socklen_t size = sizeof name;
+    snprintf(text, BD_PEER_TEXT_BYTES, "unix");
+    if (getpeername(fd, (struct sockaddr *)&name, &size) == 0 &&
+        (name.ss_family == AF_INET || name.ss_family == AF_INET6))
+        address_text(&name, text);
+    return text;
 }
 
 bd_accept bd_net_accept(int listener, int *out_fd)

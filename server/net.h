@@ -15,7 +15,7 @@
 bd_error *bd_net_listen(const char *url, int *out_fd, bd_address *out_address) BD_MUST_USE;
 /* Removes the socket file if it is still the one that fd was bound to; closes fd. */
 void bd_net_close_listener(int fd, const bd_address *address);
-/* "unix:///path" or "tcp://127.0.0.1:4711?insecure", with the real port. */
+/* "unix:///path", "tls://0.0.0.0:7867" or "tcp://127.0.0.1:4711?insecure", with the real port. */
 void bd_net_url(int fd, const bd_address *address, char *text, size_t text_bytes);
 
 typedef enum bd_accept {
@@ -29,6 +29,10 @@ bd_accept bd_net_accept(int listener, int *out_fd);
 bd_error *bd_net_prepare(int fd, bool *out_is_unix) BD_MUST_USE;
 /* SO_PEERCRED. */
 bd_error *bd_net_peer(int fd, uid_t *out_uid, pid_t *out_pid) BD_MUST_USE;
+
+enum { BD_PEER_TEXT_BYTES = 64 };
+/* The peer's numeric address without its port; "unix" for what has none. Returns text. */
+const char *bd_net_peer_text(int fd, char text[BD_PEER_TEXT_BYTES]);
 
 /* Raises the limit of open files as far as allowed; returns it. */
 uint64_t bd_net_raise_file_limit(void);

@@ -16,6 +16,8 @@ static void report_traffic(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "slow_closed", counters->slow_closed);
     bd_json_uint(json, "idle_closed", counters->idle_closed);
     bd_json_uint(json, "late_hello", counters->late_hello);
+    bd_json_uint(json, "handshakes_failed", counters->handshakes_failed);
+    bd_json_uint(json, "late_handshake", counters->late_handshake);
     bd_json_end_object(json);
     bd_json_begin_object(json, "traffic");
     bd_json_uint(json, "bytes_in", counters->bytes_in);
@@ -101,7 +103,9 @@ static void report_sessions(bd_daemon *daemon, bd_json *json)
         bd_json_text(json, "client", session->client);
         bd_json_uint(json, "uid", connection->peer_uid);
         bd_json_uint(json, "pid", (uint64_t)connection->peer_pid);
-        bd_json_text(json, "transport", connection->is_unix ? "unix" : "tcp");
+        bd_json_text(json, "transport", connection->is_unix         ? "unix"
+                     : connection->stream.tls ? "tls"
+                                              : "tcp");
         bd_json_uint(json, "seconds",
                      (uint64_t)(bd_daemon_now_ms(daemon) - session->opened_ms) / 1000);
         if (bd_engine_session_stats(daemon->engine, session->number, &bytes, &tensors, &ops)) {

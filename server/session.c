@@ -10,6 +10,7 @@
 #include "proto/ops.h"
 #include "server/connection.h"
 #include "server/report.h"
+#include "server/tls.h"
 #include "server/transfer.h"
 
 enum { IDLE_MS_MIN = 1000 };
@@ -174,6 +175,8 @@ static bd_error *check_hello(const bd_connection *connection, const struct bd_me
     if (connection->is_unix && connection->peer_uid != geteuid())
         BD_FAIL(DENIED, "uid %u is not let in; this daemon serves uid %u",
                 (unsigned)connection->peer_uid, (unsigned)geteuid());
+    if (connection->stream.tls && !*bd_tls_subject(connection->stream.tls))
+        BD_FAIL(UNAUTHENTICATED, "no client certificate was shown that client_ca has signed");
     if (hello->version != BURN_PROTOCOL_VERSION)
         BD_FAIL(UNSUPPORTED, "the client speaks protocol version %" PRIu64 ", this daemon %d",
                 hello->version, BURN_PROTOCOL_VERSION);

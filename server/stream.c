@@ -6,9 +6,15 @@
 #include <unistd.h>
 #include <uv.h>
 
-void bd_stream_open(bd_stream *stream, int fd)
+#include "server/tls.h"
+
+bd_error *bd_stream_open(bd_stream *stream, int fd, bd_tls *tls)
 {
-    *stream = (bd_stream){.fd = fd};
+    bd_tls_link *link = tls ? bd_tls_link_create(tls, fd) : NULL;
+    if (tls && !link)
+        BD_FAIL(NO_MEMORY, "no memory for a TLS connection");
+    *stream = (bd_stream){.fd = fd, .tls = link};
+    return NULL;
 }
 
 static ssize_t result_of(ssize_t count)
@@ -20,34 +26,67 @@ static ssize_t result_of(ssize_t count)
 
 ssize_t bd_stream_read(bd_stream *stream, const struct iovec *parts, size_t count)
 {
+    if (stream->tls)
+        return bd_tls_read(stream->tls, parts, count);
     if (count == 1)
         return result_of(recv(stream->fd, parts->iov_base, parts->iov_len, MSG_DONTWAIT));
-    struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = count};
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
     return result_of(recvmsg(stream->fd, &message, MSG_DONTWAIT));
 }
 
 ssize_t bd_stream_write(bd_stream *stream, const struct iovec *parts, size_t count)
 {
     const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    if (stream->tls)
+        return bd_tls_write(stream->tls, parts, count);
     if (count == 1)
         return result_of(send(stream->fd, parts->iov_base, parts->iov_len, flags));
-    struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = count};
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
     return result_of(sendmsg(stream->fd, &message, flags));
 }
 
 int bd_stream_events(const bd_stream *stream, bool writes)
 {
-    (void)stream;
+    const bd_tls_link *tls = stream->tls;
+    if (tls)
+        writes = bd_tls_read_waits_for_write(tls) || (writes && !bd_tls_write_waits_for_read(tls));
     return UV_READABLE | (writes ? UV_WRITABLE : 0);
+}
+
+int bd_stream_ready(const bd_stream *stream, int events)
+{
+    const bd_tls_link *tls = stream->tls;
+    if (tls && (events & UV_WRITABLE) && bd_tls_read_waits_for_write(tls))
+        return events | UV_READABLE;
+    if (tls && (events & UV_READABLE) && bd_tls_write_waits_for_read(tls))
+        return events | UV_WRITABLE;
+    return events;
+}
+
+bool bd_stream_established(const bd_stream *stream)
+{
+    return !stream->tls || bd_tls_established(stream->tls);
+}
+
+const char *bd_stream_problem(const bd_stream *stream)
+{
+    return stream->tls ? bd_tls_problem(stream->tls) : "the peer hung up";
 }
 
 void bd_stream_finish(bd_stream *stream)
 {
+    if (stream->tls)
+        bd_tls_finish(stream->tls);
     shutdown(stream->fd, SHUT_WR);
 }
 
 void bd_stream_close(bd_stream *stream)
 {
+    if (stream->tls) {
+        bd_tls_finish(stream->tls);
+        bd_tls_link_destroy(stream->tls);
+        stream->tls = NULL;
+    }
     close(stream->fd);
     stream->fd = -1;
 }

@@ -140,7 +140,7 @@ def test_exit_codes():
     assert run("--threads=many").returncode == 2
     wrong = run(BURND_CACHE_DIRR="x")
     assert wrong.returncode == 78 and "cache_dir" in wrong.stderr
-    for url in ("tcp://0.0.0.0:7070?insecure", "tcp://127.0.0.1:7070", "tls://127.0.0.1:7070", "unix://relative", "what"):
+    for url in ("tcp://0.0.0.0:7070?insecure", "tcp://127.0.0.1:7070", "tls://127.0.0.1:7070?insecure", "unix://relative", "what"):
         assert run("--listen=" + url).returncode == 78, url
     assert run("--listen=unix:///nowhere/at/all/burnd.sock").returncode == 1
     with tempfile.TemporaryDirectory() as folder:

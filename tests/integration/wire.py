@@ -111,6 +111,7 @@ class Wire:
         self.sock = sock
         self.sock.settimeout(10)
         self.buffer = b""
+        self.credit = CREDIT
         if greet:
             self.send(PREFACE + hello(**wishes))
             assert self.exactly(16)[:8] == PREFACE[:8]
@@ -140,6 +141,8 @@ class Wire:
             assert not any(self.exactly(-(32 + size) % 64))
         fields, end = unpack(message)
         assert end == size
+        if NAMES[kind] == "CREDIT":
+            self.credit += fields[0]
         return NAMES[kind], fields, self.exactly(payload)
 
     def expect(self, name):
@@ -154,10 +157,18 @@ class Wire:
         self.send(frame("SYNC", [request]))
         return self.expect("SYNCED")[0]
 
+    def spend(self, data):
+        """Sends a frame when there is credit for it."""
+        cost = max(len(data), 512)
+        while self.credit < cost:
+            self.expect("CREDIT")
+        self.credit -= cost
+        self.send(data)
+
     def put(self, ident, dtype, shape, data, chunk=1 << 20):
-        self.send(frame("PUT_BEGIN", [ident, dtype, list(shape)]))
+        self.spend(frame("PUT_BEGIN", [ident, dtype, list(shape)]))
         for at in range(0, len(data), chunk):
-            self.send(frame("PUT_DATA", [ident, at], data[at:at + chunk]))
+            self.spend(frame("PUT_DATA", [ident, at], data[at:at + chunk]))
 
     def get(self, ident, request=1):
         self.send(frame("GET", [request, ident]))
@@ -189,11 +200,13 @@ class Wire:
 class Daemon:
     """burnd ($BURND) with a socket in a folder of its own; use it as a context manager."""
 
-    def __init__(self, *flags, environment=None, tcp=False, files=None):
+    def __init__(self, *flags, environment=None, tcp=False, tls=False, files=None):
         self.folder = tempfile.TemporaryDirectory(prefix="burnd-test-")
         self.path = self.folder.name + "/burnd.sock"
-        listen = ["--listen=unix://" + self.path] + (["--listen=tcp://127.0.0.1:0?insecure"] if tcp else [])
-        settings = dict(os.environ, XDG_CACHE_HOME=self.folder.name + "/cache", **(environment or {}))
+        listen = ["--listen=unix://" + self.path] + (["--listen=tcp://127.0.0.1:0?insecure"] if tcp else []) + (
+            ["--listen=tls://127.0.0.1:0"] if tls else [])
+        settings = dict(os.environ, XDG_CACHE_HOME=self.folder.name + "/cache",
+                        XDG_STATE_HOME=self.folder.name + "/state", **(environment or {}))
         command = [BURND, *listen, *flags]
         if files:
             command = ["prlimit", f"--nofile={files}", *command]
@@ -210,6 +223,12 @@ class Daemon:
 
     def tcp_port(self):
         return int(re.search(r"tcp://127.0.0.1:(\d+)", self.text())[1])
+
+    def tls_port(self):
+        return int(re.search(r"tls://127.0.0.1:(\d+)", self.text())[1])
+
+    def certificate(self):
+        return self.folder.name + "/state/burnd/certificate.pem"
 
     def socket(self):
         sock = socket.socket(socket.AF_UNIX)

@@ -277,6 +277,12 @@ size_t bd_frame_parser_room(const bd_frame_parser *parser, uint8_t **out_place)
 void bd_frame_parser_filled(bd_frame_parser *parser, size_t size_bytes)
 {
     BD_ASSERT(parser->state == STATE_PAYLOAD && size_bytes <= parser->payload_left_bytes);
-    parser->payload += size_bytes;
+    if (parser->payload)
+        parser->payload += size_bytes;
     parser->payload_left_bytes -= size_bytes;
+}
+
+uint64_t bd_frame_parser_left(const bd_frame_parser *parser)
+{
+    return parser->state == STATE_PAYLOAD ? parser->payload_left_bytes : 0;
 }

@@ -89,4 +89,6 @@ void bd_frame_parser_set_payload(bd_frame_parser *parser, uint8_t *payload);
 /* The rest of the place for the payload, for reading straight into it; 0 bytes when no payload is
  * awaited or it is dropped. After reading, say how much; then feed (with no bytes, if need be). */
 size_t bd_frame_parser_room(const bd_frame_parser *parser, uint8_t **out_place);
+/* Bytes of the payload that are still awaited, wherever they go; 0 outside of one. */
+uint64_t bd_frame_parser_left(const bd_frame_parser *parser);
 void bd_frame_parser_filled(bd_frame_parser *parser, size_t size_bytes);

@@ -7,7 +7,7 @@
 
 Standard library only. The parts: ops_model.py reads and checks the table, gen_table.py writes the
 C table, gen_rules.py compiles gradient and decomposition expressions, gen_clients.py writes the
-client functions, the manual and the test recipes.
+client functions, the manual and the test recipes, gen_js.py the types of the JavaScript client.
 """
 
 import argparse
@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "proto" / "gen"))
 
 import gen_clients  # noqa: E402
+import gen_js  # noqa: E402
 import gen_rules  # noqa: E402
 import gen_table  # noqa: E402
 import ops_model  # noqa: E402
@@ -33,6 +34,7 @@ def outputs():
     yield "engine/rules_kir_gen.c", gen_table.kir(ops)
     yield from gen_rules.files(ops)
     yield from gen_clients.files(ops)
+    yield from gen_js.files(ops)
 
 
 def main():

@@ -68,7 +68,7 @@ typedef struct bd_pending {
     uint64_t request;
     bool done;
     bd_error *error; /* owned by the caller when done */
-    uint8_t *place;  /* GET: where the bytes go */
+    uint8_t *place;  /* GET: where the bytes go; NULL: bd_client_incoming tells */
     size_t place_bytes;
     size_t received_bytes;
     char *report;  /* REPORT: JSON text, bd_free */
@@ -87,6 +87,10 @@ void bd_client_define(bd_client *client, uint64_t program, const char *name, uin
 void bd_client_drop(bd_client *client, uint64_t program);
 /* The caller no longer waits: tells the daemon and ignores the answer. */
 void bd_client_forget(bd_client *client, bd_pending *pending);
+/* For a transport that never feeds tensor bytes: once it has fed the head of a frame (header,
+ * message and zeros), how many bytes are awaited for a GET without a place, whose it is and where
+ * they belong. It keeps them, and says how many by bd_client_filled. */
+size_t bd_client_incoming(const bd_client *client, bd_pending **out_pending, size_t *out_offset);
 
 /* ---- uploads ----
  * bd_client_put copies small data into the output. Large data goes in chunks: the transport sends
@@ -99,6 +103,13 @@ void bd_client_put(bd_client *client, uint64_t id, const burn_tensor_type *type,
 size_t bd_client_put_head(bd_client *client, uint64_t id, const burn_tensor_type *type,
                           uint64_t offset, size_t chunk_bytes,
                           uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX]);
+/* For a transport that keeps the bytes itself: the frame's place is taken, credit is paid in turn.
+ * When bd_client_output gives nothing and bd_client_outside does, it sends the bytes that the token
+ * stands for, and says how many. */
+void bd_client_put_outside(bd_client *client, uint64_t id, const burn_tensor_type *type,
+                           uint64_t offset, size_t chunk_bytes, uint64_t token);
+size_t bd_client_outside(const bd_client *client, uint64_t *out_token);
+void bd_client_outside_sent(bd_client *client, size_t size_bytes);
 
 /* ---- records and ids ---- */
 uint64_t bd_client_mint(bd_client *client); /* one id, for an upload; ends the batch */

@@ -12,6 +12,12 @@ enum {
     BD_FREE_BATCH_COUNT = 64,         /* ids in one free record */
 };
 
+/* Tensor bytes that the transport sends at their place between the bytes of the queue. */
+typedef struct bd_outside {
+    uint64_t position; /* of all that the queue ever gave out */
+    uint64_t token;
+} bd_outside;
+
 struct bd_client {
     bd_client_phase phase;
     bd_error *failure;
@@ -20,6 +26,10 @@ struct bd_client {
     bd_fifo control;         /* control frames, sent between others */
     bd_fifo queue;           /* frames that spend credit */
     size_t released_bytes;   /* of the queue: paid for, may be sent */
+    uint64_t taken_bytes;    /* of the queue: sent, in all */
+    BD_VEC(bd_outside) outside;
+    size_t outside_first;    /* before it, all are sent */
+    size_t outside_released; /* the first that is not paid for */
     size_t frame_left_bytes; /* of the frame whose sending has begun */
     bool output_is_control;  /* what the last bd_client_output gave */
     uint64_t credit_bytes;

@@ -9,12 +9,12 @@
 /* Small uploads are copied behind the other frames instead of going around them. */
 enum { PUT_COPY_BYTES_MAX = 64 * 1024 };
 
-static uint64_t frame_at(const uint8_t *bytes)
+static bd_frame frame_at(const uint8_t *bytes)
 {
     bd_frame frame;
     bd_error *error = bd_frame_decode(bytes, &frame);
     BD_ASSERT(!error);
-    return bd_frame_bytes(&frame);
+    return frame;
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -32,7 +32,11 @@ size_t bd_client_output(bd_client *client, const uint8_t **out_bytes)
     if (client->phase != BD_CLIENT_OPEN)
         return 0;
     *out_bytes = client->queue.bytes + client->queue.head;
-    return control_bytes > 0 ? client->frame_left_bytes : client->released_bytes;
+    size_t bytes = control_bytes > 0 ? client->frame_left_bytes : client->released_bytes;
+    if (client->outside_first == client->outside.count)
+        return bytes;
+    uint64_t most = client->outside.items[client->outside_first].position - client->taken_bytes;
+    return bytes < most ? bytes : (size_t)most;
 }
 
 void bd_client_sent(bd_client *client, size_t size_bytes)
@@ -43,9 +47,12 @@ void bd_client_sent(bd_client *client, size_t size_bytes)
         return;
     }
     client->released_bytes -= size_bytes;
+    client->taken_bytes += size_bytes;
     while (size_bytes > 0) {
-        if (client->frame_left_bytes == 0)
-            client->frame_left_bytes = frame_at(client->queue.bytes + client->queue.head);
+        if (client->frame_left_bytes == 0) {
+            bd_frame frame = frame_at(client->queue.bytes + client->queue.head);
+            client->frame_left_bytes = (size_t)bd_frame_bytes(&frame);
+        }
         size_t step = size_bytes < client->frame_left_bytes ? size_bytes : client->frame_left_bytes;
         client->frame_left_bytes -= step;
         size_bytes -= step;
@@ -63,15 +70,29 @@ uint64_t bd_client_bytes_sent(const bd_client *client)
     return client->bytes_sent;
 }
 
+/* Whether the payload at this position is the transport's. */
+static bool is_outside(const bd_client *client, uint64_t position)
+{
+    return client->outside_released < client->outside.count &&
+           client->outside.items[client->outside_released].position == position;
+}
+
 void bd_client_release_credit(bd_client *client)
 {
     const bd_fifo *queue = &client->queue;
     while (client->released_bytes < bd_fifo_count(queue)) {
-        uint64_t bytes = frame_at(queue->bytes + queue->head + client->released_bytes);
-        if (bytes > client->credit_bytes)
+        bd_frame frame = frame_at(queue->bytes + queue->head + client->released_bytes);
+        uint64_t cost = bd_frame_cost(&frame);
+        if (cost > client->credit_bytes)
             return;
-        client->credit_bytes -= bytes;
-        client->released_bytes += bytes;
+        client->credit_bytes -= cost;
+        uint64_t head_bytes = bd_frame_bytes(&frame) - frame.payload_bytes;
+        if (is_outside(client, client->taken_bytes + client->released_bytes + head_bytes)) {
+            client->outside_released++;
+            client->released_bytes += (size_t)head_bytes;
+        } else {
+            client->released_bytes += (size_t)bd_frame_bytes(&frame);
+        }
     }
 }
 
@@ -332,10 +353,47 @@ size_t bd_client_put_head(bd_client *client, uint64_t id, const burn_tensor_type
     bd_message message = put_message(id, type, offset);
     size_t head_bytes = bd_message_encode(&message, chunk_bytes, head, BD_MESSAGE_FRAME_BYTES_MAX);
     BD_ASSERT(head_bytes <= BD_MESSAGE_FRAME_BYTES_MAX);
-    uint64_t frame_bytes = head_bytes + chunk_bytes;
-    if (client->phase != BD_CLIENT_OPEN || frame_bytes > client->credit_bytes)
+    bd_frame frame = frame_at(head);
+    if (client->phase != BD_CLIENT_OPEN || bd_frame_cost(&frame) > client->credit_bytes)
         return 0;
-    client->credit_bytes -= frame_bytes;
-    client->bytes_sent += frame_bytes;
+    client->credit_bytes -= bd_frame_cost(&frame);
+    client->bytes_sent += head_bytes + chunk_bytes;
     return head_bytes;
+}
+
+void bd_client_put_outside(bd_client *client, uint64_t id, const burn_tensor_type *type,
+                           uint64_t offset, size_t chunk_bytes, uint64_t token)
+{
+    bd_message message = put_message(id, type, offset);
+    uint8_t *room = bd_fifo_reserve(&client->queue, BD_MESSAGE_FRAME_BYTES_MAX);
+    size_t head_bytes = bd_message_encode(&message, chunk_bytes, room, BD_MESSAGE_FRAME_BYTES_MAX);
+    BD_ASSERT(head_bytes <= BD_MESSAGE_FRAME_BYTES_MAX);
+    bd_fifo_commit(&client->queue, head_bytes);
+    if (chunk_bytes > 0)
+        *bd_vec_push(&client->outside) =
+            (bd_outside){.position = client->taken_bytes + bd_fifo_count(&client->queue),
+                         .token = token};
+    bd_client_release_credit(client);
+}
+
+size_t bd_client_outside(const bd_client *client, uint64_t *out_token)
+{
+    if (client->failure || client->outside_first == client->outside.count)
+        return 0;
+    const bd_outside *next = &client->outside.items[client->outside_first];
+    if (next->position != client->taken_bytes || client->frame_left_bytes == 0)
+        return 0;
+    *out_token = next->token;
+    return client->frame_left_bytes;
+}
+
+void bd_client_outside_sent(bd_client *client, size_t size_bytes)
+{
+    BD_ASSERT(size_bytes <= client->frame_left_bytes);
+    client->bytes_sent += size_bytes;
+    client->frame_left_bytes -= size_bytes;
+    if (client->frame_left_bytes > 0 || ++client->outside_first < client->outside.count)
+        return;
+    bd_vec_clear(&client->outside);
+    client->outside_first = client->outside_released = 0;
 }

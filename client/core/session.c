@@ -42,6 +42,7 @@ void bd_client_destroy(bd_client *client)
     bd_fifo_deinit(&client->queue);
     bd_frame_parser_deinit(&client->parser);
     bd_vec_deinit(&client->frees);
+    bd_vec_deinit(&client->outside);
     bd_error_free(client->failure);
     bd_free(client->batch);
     bd_free(client);
@@ -319,6 +320,18 @@ bd_error *bd_client_feed(bd_client *client, const uint8_t *bytes, size_t size_by
 size_t bd_client_room(const bd_client *client, uint8_t **out_place)
 {
     return client->failure ? 0 : bd_frame_parser_room(&client->parser, out_place);
+}
+
+size_t bd_client_incoming(const bd_client *client, bd_pending **out_pending, size_t *out_offset)
+{
+    const bd_pending *target = client->target;
+    if (client->failure || !target || target->place || target->report)
+        return 0;
+    size_t left_bytes = (size_t)bd_frame_parser_left(&client->parser);
+    *out_pending = client->target;
+    *out_offset =
+        target->received_bytes + (size_t)client->parser.frame.payload_bytes - left_bytes;
+    return left_bytes;
 }
 
 bd_error *bd_client_filled(bd_client *client, size_t size_bytes)

@@ -12,6 +12,7 @@ MAY_INCLUDE = {
     "client/core": ("proto", "proto/base"),
     "client/c": ("client/core", "proto", "proto/base"),
     "client/ctl": ("client/c/burn",),
+    "client/js": ("client/core", "proto", "proto/base"),
     "client/python": ("client/c/burn", "client/core", "proto", "proto/base"),
     "backends/kir": ("proto", "proto/base"),
     "backends/ref": ("backends/backend.h", "backends/kir", "proto", "proto/base"),
@@ -40,7 +41,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 def sources():
     for folder in ("proto", "engine", "backends", "server", "client"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".c", ".h", ".def"):
+            if path.suffix in (".c", ".h", ".def") and "node_modules" not in path.parts:
                 yield path
 
 

@@ -25,8 +25,8 @@ DOORS = {
     r"(?:malloc|calloc|realloc|free|strdup|strndup)": ("proto/base/alloc.c", "bd_alloc and bd_free"),
     r"(?:strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|setjmp|system)": ("", "something that has a bound"),
 }
-# Memory that others free with free(): DLPack's consumers.
-OWN_MALLOC = ("client/python/core/dlpack.c",)
+# Memory that others free with free(): DLPack's consumers. And who is malloc where there is no libc.
+OWN_MALLOC = ("client/python/core/dlpack.c", "client/js/wasm/memory.c", "client/js/wasm/include/stdlib.h")
 
 
 def hand_written(folders=("",)):

@@ -37,7 +37,7 @@ static void take_records(loopback *loop, const bd_message *message, size_t size)
     }
 }
 
-static void take(loopback *loop, const uint8_t *bytes, size_t size)
+void loopback_take(loopback *loop, const uint8_t *bytes, size_t size)
 {
     bd_message message;
     for (;;) {
@@ -68,7 +68,7 @@ void loopback_drain(loopback *loop)
         size_t skip = BURN_PREFACE_BYTES - loop->preface_bytes;
         skip = skip < size ? skip : size;
         loop->preface_bytes += skip;
-        take(loop, bytes + skip, size - skip);
+        loopback_take(loop, bytes + skip, size - skip);
         bd_client_sent(loop->client, size);
     }
 }

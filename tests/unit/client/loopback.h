@@ -20,6 +20,8 @@ typedef struct loopback {
 
 void loopback_init(loopback *loop, bd_client *client);
 void loopback_deinit(loopback *loop);
+/* Bytes from the client. */
+void loopback_take(loopback *loop, const uint8_t *bytes, size_t size);
 /* Takes what the client has to say. */
 void loopback_drain(loopback *loop);
 /* Flushes first. */

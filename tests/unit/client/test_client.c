@@ -62,11 +62,10 @@ END_TEST
 
 START_TEST(nothing_is_sent_without_credit)
 {
-    loopback_open(&loop, 100);
+    loopback_open(&loop, 1100);
     bd_pending first = {0}, second = {0};
     bd_client_sync(client, &first);
-    bd_client_sync(client,
-                   &second); /* a SYNC takes 34 bytes or more: the credit is for two at most */
+    bd_client_sync(client, &second); /* a SYNC costs 512: the credit is for two */
     bd_pending third = {0};
     bd_client_sync(client, &third);
     loopback_drain(&loop);
@@ -188,6 +187,107 @@ START_TEST(pings_are_answered)
 }
 END_TEST
 
+/* Sends what the transport keeps itself, at the place where it belongs. */
+static size_t send_outside(uint64_t want_token, const uint8_t *bytes)
+{
+    uint64_t token = 0;
+    size_t size = bd_client_outside(client, &token);
+    if (size > 0) {
+        ck_assert_uint_eq(token, want_token);
+        loopback_take(&loop, bytes, size);
+        bd_client_outside_sent(client, size);
+    }
+    return size;
+}
+
+START_TEST(uploads_from_outside_keep_their_place)
+{
+    static const uint8_t bytes[1000] = {[0] = 7, [999] = 9};
+    burn_tensor_type type = {.dtype = BURN_U8, .shape = {.rank = 1, .dims = {1000}}};
+    loopback_open(&loop, 3300);
+    uint64_t id = bd_client_mint(client);
+    bd_client_put_outside(client, id, &type, 0, 600, 5);
+    bd_client_put_outside(client, id, &type, 600, 400, 5);
+    bd_client_put_outside(client, bd_client_mint(client), &type, 0, 1000, 6);
+    bd_client_put_outside(client, bd_client_mint(client), &type, 0, 1000, 7);
+    bd_pending sync = {0};
+    bd_client_sync(client, &sync);
+    loopback_drain(&loop);
+    ck_assert_ptr_null(loopback_message(&loop, BD_MESSAGE_PUT_DATA));
+    ck_assert_uint_eq(send_outside(5, bytes), 600);
+    ck_assert_uint_eq(send_outside(5, bytes), 0); /* the next head comes first */
+    loopback_drain(&loop);
+    ck_assert_int_eq(loop.payload[0], 7);
+    ck_assert_uint_eq(loopback_message(&loop, BD_MESSAGE_PUT_DATA)->put_data.offset, 600);
+    bd_pending ping = {0};
+    bd_client_ping(client, &ping); /* not within a frame */
+    loopback_drain(&loop);
+    ck_assert_ptr_null(loopback_message(&loop, BD_MESSAGE_PING));
+    ck_assert_uint_eq(send_outside(5, bytes + 600), 400);
+    ck_assert_ptr_nonnull(loopback_message(&loop, BD_MESSAGE_PING));
+    ck_assert_int_eq(loop.payload[399], 9);
+    ck_assert_uint_eq(send_outside(6, bytes), 1000);
+    loopback_drain(&loop);
+    ck_assert_uint_eq(send_outside(7, bytes), 0); /* 664 + 512 + 1064 of 3300 are spent */
+    bd_message credit = {.type = BD_MESSAGE_CREDIT, .credit = {.bytes = 4096}};
+    ck_assert_ptr_null(loopback_message(&loop, BD_MESSAGE_SYNC));
+    loopback_send(&loop, &credit, NULL, 0);
+    loopback_drain(&loop);
+    ck_assert_uint_eq(send_outside(7, bytes), 1000);
+    ck_assert_ptr_nonnull(loopback_message(&loop, BD_MESSAGE_SYNC));
+    ck_assert_uint_eq(bd_client_backlog(client), 0);
+    bd_client_forget(client, &sync);
+    bd_client_forget(client, &ping);
+}
+END_TEST
+
+START_TEST(small_frames_cost_as_much_as_the_daemon_says)
+{
+    bd_pending syncs[5] = {0};
+    loopback_open(&loop, 4 * BURN_FRAME_COST_MIN);
+    for (int i = 0; i < 5; i++)
+        bd_client_sync(client, &syncs[i]);
+    loopback_drain(&loop);
+    size_t sent = 0;
+    for (size_t i = 0; i < loop.messages.count; i++)
+        sent += loop.messages.items[i].type == BD_MESSAGE_SYNC;
+    ck_assert_uint_eq(sent, 4);
+    for (int i = 0; i < 5; i++)
+        bd_client_forget(client, &syncs[i]);
+}
+END_TEST
+
+START_TEST(tensor_bytes_that_the_transport_takes)
+{
+    uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX];
+    loopback_open(&loop, 1 << 20);
+    bd_pending get = {0}, *found = NULL;
+    size_t offset = 1;
+    bd_client_get(client, 1, NULL, 10, &get);
+    for (size_t at = 0; at < 10; at += 5) {
+        bd_message data = {.type = BD_MESSAGE_DATA,
+                           .data = {.request = get.request,
+                                    .dtype = BURN_U8,
+                                    .shape = {.rank = 1, .dims = {10}},
+                                    .offset = at,
+                                    .total = 10}};
+        size_t size = bd_message_encode(&data, 5, head, sizeof head);
+        ck_assert_ptr_null(bd_client_feed(client, head, size));
+        ck_assert_uint_eq(bd_client_incoming(client, &found, &offset), 5);
+        ck_assert_ptr_eq(found, &get);
+        ck_assert_uint_eq(offset, at);
+        ck_assert_ptr_null(bd_client_filled(client, 2));
+        ck_assert_uint_eq(bd_client_incoming(client, &found, &offset), 3);
+        ck_assert_uint_eq(offset, at + 2);
+        ck_assert(!get.done);
+        ck_assert_ptr_null(bd_client_filled(client, 3));
+    }
+    ck_assert(get.done);
+    ck_assert_ptr_null(get.error);
+    ck_assert_uint_eq(bd_client_incoming(client, &found, &offset), 0);
+}
+END_TEST
+
 START_TEST(upload_small_and_in_chunks)
 {
     loopback_open(&loop, 4096);
@@ -220,6 +320,9 @@ int main(void)
     tcase_add_test(cases, forgotten_request);
     tcase_add_test(cases, pings_are_answered);
     tcase_add_test(cases, upload_small_and_in_chunks);
+    tcase_add_test(cases, uploads_from_outside_keep_their_place);
+    tcase_add_test(cases, small_frames_cost_as_much_as_the_daemon_says);
+    tcase_add_test(cases, tensor_bytes_that_the_transport_takes);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves bytes between a transport and the core, and turns answers into promises. Tensor bytes go from typed arrays to the
+// transport and back without passing through the core. Owner: one Burn. Invariant: after a failure every promise is
+// rejected with it, and nothing more is sent.
+import type { Core } from "./core.js";
+import { BurnError, codeNumber, type BurnErrorCode } from "./errors.js";
+import { frameSizes, HEADER_BYTES, PREFACE_BYTES, type Transport } from "./transport.js";
+
+/** Recorded bytes that are sent without being asked for. */
+const BATCH_BYTES = 8 * 1024;
+const FEED_BYTES = 64 * 1024;
+const LIBRARY = "burn-client.js 0.1.0";
+
+const enum Phase { OPEN = 2, FAILED = 3 }
+
+/** Requests with no more fields, as in proto/messages.def. */
+export const REPORTS = { stats: 32, devices: 33, sessions: 34, kernels: 35, config: 36 } as const;
+const SHUTDOWN = 38;
+
+/** What may be said of how to wait. */
+export interface WaitOptions {
+  /** Ends the wait with the signal's reason; the daemon is told that nobody waits. */
+  signal?: AbortSignal | undefined;
+}
+
+interface Request {
+  resolve: (report: string) => void;
+  reject: (error: unknown) => void;
+  destination: Uint8Array | undefined;
+  signal: AbortSignal | undefined;
+  abort: () => void;
+}
+
+interface Upload { bytes: Uint8Array; at: number }
+
+export class Connection {
+  private readonly requests = new Map<number, Request>();
+  private readonly uploads = new Map<number, Upload>();
+  private nextToken = 1;
+  private closed: BurnError | undefined;
+  private readonly opened: Promise<void>;
+  private settleOpen!: { resolve: () => void; reject: (error: unknown) => void };
+  private readonly idle: (() => void)[] = [];
+
+  // What of a frame has come: first the preface, then heads of frames and payloads in turn.
+  private head = new Uint8Array(1024);
+  private headBytes = 0;
+  private headWanted = PREFACE_BYTES;
+  private payloadWanted = 0;
+  private prefaced = false;
+
+  constructor(readonly core: Core, private readonly transport: Transport, device: string) {
+    this.opened = new Promise((resolve, reject) => { this.settleOpen = { resolve, reject }; });
+    this.opened.catch(() => {});
+    transport.onbytes = (bytes) => this.receive(bytes);
+    transport.ondrain = () => this.pump();
+    transport.onclose = (reason) => this.fail("UNAVAILABLE", reason);
+    core.open(LIBRARY, device);
+    this.pump();
+  }
+
+  get url(): string {
+    return this.transport.url;
+  }
+
+  /** Whether it can be used. */
+  get alive(): boolean {
+    return !this.closed && this.core.exports.phase() === Phase.OPEN;
+  }
+
+  /** Ends when the session is open. */
+  async open(timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    const late = (): void => this.fail("DEADLINE", `${this.url} did not answer the handshake within ${timeoutMs} ms`);
+    const timer = setTimeout(late, timeoutMs);
+    const abort = (): void => {
+      this.settleOpen.reject(signal!.reason);
+      this.close();
+    };
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    this.transport.hold(true);
+    try {
+      await this.opened;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      this.transport.hold(this.requests.size > 0);
+    }
+  }
+
+  /** Ends the session: what was recorded is sent, all that waits fails. */
+  close(): void {
+    if (this.closed) return;
+    if (this.core.exports.phase() === Phase.OPEN) {
+      this.core.exports.flush();
+      this.pump();
+    }
+    this.fail("UNAVAILABLE", "the connection was closed");
+  }
+
+  private fail(code: BurnErrorCode, message: string): void {
+    if (this.closed) return;
+    this.core.fail(codeNumber(code), message); // keeps an earlier one
+    this.closed = this.core.error(this.core.exports.failure())!;
+    this.settle();
+    this.settleOpen.reject(this.closed);
+    this.uploads.clear();
+    this.idle.splice(0).forEach((resolve) => resolve());
+    this.transport.hold(false);
+    this.transport.close();
+  }
+
+  /** Throws if the connection has failed or was closed. */
+  check(): void {
+    if (this.closed) throw this.closed;
+  }
+
+  // ---- sending ----
+
+  private pump(): void {
+    while (!this.closed && this.transport.ready) {
+      const bytes = this.core.output();
+      if (bytes) {
+        this.transport.send(bytes);
+        continue;
+      }
+      const next = this.core.outside();
+      if (!next) break;
+      const upload = this.uploads.get(next.token)!;
+      this.transport.send(upload.bytes.subarray(upload.at, upload.at + next.size));
+      upload.at += next.size;
+      this.core.exports.outside_sent(next.size);
+      if (upload.at === upload.bytes.length) this.uploads.delete(next.token);
+    }
+    if (this.idle.length > 0 && this.backlog === 0) this.idle.splice(0).forEach((resolve) => resolve());
+  }
+
+  private get backlog(): number {
+    let bytes = this.core.exports.backlog();
+    for (const upload of this.uploads.values()) bytes += upload.bytes.length - upload.at;
+    return bytes;
+  }
+
+  /** After recording: sends what has gathered. */
+  recorded(): void {
+    if (this.core.exports.batched() >= BATCH_BYTES) this.core.exports.flush();
+    if (this.core.exports.backlog() > 0) this.pump();
+  }
+
+  /** A token for bytes that the core will ask for. */
+  keep(bytes: Uint8Array): number {
+    this.uploads.set(this.nextToken, { bytes, at: 0 });
+    return this.nextToken++;
+  }
+
+  /** They are not wanted after all. */
+  drop(token: number): void {
+    this.uploads.delete(token);
+  }
+
+  /** Ends when all that was recorded is with the transport. */
+  async flush(options?: WaitOptions): Promise<void> {
+    this.check();
+    options?.signal?.throwIfAborted();
+    this.core.exports.flush();
+    this.pump();
+    if (this.backlog > 0) {
+      this.transport.hold(true);
+      await abortable(new Promise<void>((resolve) => this.idle.push(resolve)), options?.signal);
+      this.transport.hold(this.requests.size > 0);
+    }
+    this.check();
+  }
+
+  // ---- requests ----
+
+  private wait(request: number, options: WaitOptions | undefined, destination?: Uint8Array): Promise<string> {
+    const signal = options?.signal;
+    const promise = new Promise<string>((resolve, reject) => {
+      const abort = (): void => {
+        if (!this.requests.delete(request)) return;
+        this.core.exports.pending_free(request);
+        this.pump();
+        this.transport.hold(this.requests.size > 0);
+        reject(signal!.reason);
+      };
+      this.requests.set(request, { resolve, reject, destination, signal, abort });
+      signal?.addEventListener("abort", abort, { once: true });
+      if (signal?.aborted) abort();
+    });
+    this.pump();
+    this.transport.hold(this.requests.size > 0);
+    this.settle(); // it may have failed at once
+    return promise;
+  }
+
+  /** The bytes of a tensor into the destination. */
+  async get(id: number, destination: Uint8Array, options?: WaitOptions): Promise<void> {
+    await this.wait(this.core.exports.get(id, destination.length), options, destination);
+  }
+
+  async sync(options?: WaitOptions): Promise<void> {
+    await this.wait(this.core.exports.sync(), options);
+  }
+
+  /** Milliseconds there and back. */
+  async ping(options?: WaitOptions): Promise<number> {
+    const begin = performance.now();
+    await this.wait(this.core.exports.ping(), options);
+    return performance.now() - begin;
+  }
+
+  async report(kind: keyof typeof REPORTS, options?: WaitOptions): Promise<unknown> {
+    return JSON.parse(await this.wait(this.core.exports.ask(REPORTS[kind]), options));
+  }
+
+  async shutdown(options?: WaitOptions): Promise<void> {
+    await this.wait(this.core.exports.ask(SHUTDOWN), options);
+  }
+
+  /** The end of a request that the core began by itself. */
+  async end(request: number): Promise<void> {
+    await this.wait(request, undefined);
+  }
+
+  private settle(): void {
+    for (const [pointer, request] of this.requests) {
+      if (!this.core.exports.done(pointer)) continue;
+      this.requests.delete(pointer);
+      request.signal?.removeEventListener("abort", request.abort);
+      try {
+        request.resolve(this.core.finish(pointer));
+      } catch (error) {
+        request.reject(error);
+      }
+    }
+    if (this.requests.size === 0) this.transport.hold(false);
+  }
+
+  // ---- receiving ----
+
+  private receive(bytes: Uint8Array): void {
+    if (this.closed) return;
+    try {
+      for (let at = 0; at < bytes.length && !this.closed;)
+        at += this.payloadWanted > 0 ? this.takePayload(bytes, at) : this.takeHead(bytes, at);
+    } catch (error) {
+      this.fail("PROTOCOL", error instanceof Error ? error.message : String(error));
+      return;
+    }
+    const phase = this.core.exports.phase();
+    if (phase === Phase.OPEN) this.settleOpen.resolve();
+    if (phase === Phase.FAILED) this.fail("UNAVAILABLE", "the connection failed");
+    this.settle();
+    this.pump(); // what credit has released, and PONGs
+  }
+
+  private takeHead(bytes: Uint8Array, at: number): number {
+    const count = Math.min(this.headWanted - this.headBytes, bytes.length - at);
+    if (this.head.length < this.headWanted) {
+      const larger = new Uint8Array(this.headWanted);
+      larger.set(this.head);
+      this.head = larger;
+    }
+    this.head.set(bytes.subarray(at, at + count), this.headBytes);
+    this.headBytes += count;
+    if (this.headBytes < this.headWanted) return count;
+    if (this.prefaced) {
+      const sizes = frameSizes(this.head);
+      if (this.headBytes < sizes.head) {
+        this.headWanted = sizes.head;
+        return count;
+      }
+      this.payloadWanted = sizes.payload;
+    }
+    this.prefaced = true;
+    this.core.feed(this.head.subarray(0, this.headBytes));
+    this.headBytes = 0;
+    this.headWanted = HEADER_BYTES;
+    return count;
+  }
+
+  private takePayload(bytes: Uint8Array, at: number): number {
+    let count = Math.min(this.payloadWanted, bytes.length - at);
+    const incoming = this.core.incoming();
+    if (incoming) {
+      this.requests.get(incoming.request)!.destination!.set(bytes.subarray(at, at + count), incoming.offset);
+      this.payloadWanted -= count;
+      this.core.check(this.core.exports.filled(count));
+    } else {
+      count = Math.min(count, FEED_BYTES);
+      this.payloadWanted -= count;
+      this.core.feed(bytes.subarray(at, at + count));
+    }
+    return count;
+  }
+}
+
+/** The promise, unless the signal comes first. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  signal.throwIfAborted();
+  let abort!: () => void;
+  const aborted = new Promise<never>((_, reject) => { abort = () => reject(signal.reason); });
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The package in Node: sockets, and a private daemon where none is found.
+import { existsSync } from "node:fs";
+import { Burn, type ConnectOptions } from "./burn.js";
+import { startDaemon } from "./daemon.js";
+import { invalid } from "./errors.js";
+import { openSocket } from "./sockets.js";
+import type { Transport } from "./transport.js";
+import { openWebSocket } from "./websocket.js";
+
+export * from "./index.js";
+
+const CONNECT_MS = 5000, PRIVATE_MS = 60000;
+
+async function open(url: string, timeoutMs: number, options: ConnectOptions | undefined): Promise<Transport> {
+  if (/^(unix|tcp|tls):\/\//.test(url)) return openSocket(url, timeoutMs, options?.signal);
+  if (/^wss?:\/\//.test(url)) return openWebSocket(url, timeoutMs, options?.signal);
+  if (url.startsWith("private:")) return startDaemon(options?.device ?? "");
+  throw invalid(`${url}: connect() takes unix:///path, tcp://host:port, tls://host:port, ws://, wss:// and private:`);
+}
+
+async function lookUp(timeoutMs: number, options: ConnectOptions | undefined): Promise<Transport> {
+  if (process.env.BURN_URL) return open(process.env.BURN_URL, timeoutMs, options);
+  const runtime = process.env.XDG_RUNTIME_DIR;
+  const places = [...(runtime ? [`${runtime}/burnd.sock`] : []), "/run/burnd/burnd.sock"];
+  for (const path of places.filter((place) => existsSync(place))) {
+    try {
+      return await openSocket(`unix://${path}`, timeoutMs, options?.signal);
+    } catch {
+      options?.signal?.throwIfAborted(); // nobody listens there any more: on to the next
+    }
+  }
+  return startDaemon(options?.device ?? "");
+}
+
+/** Connects to a daemon: unix:///path, tcp://host:port, tls://host:port?pin=sha256:…, ws:// or wss://; "private:" starts
+ * one of its own. Without a URL: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock, /run/burnd/burnd.sock, then a private daemon,
+ * which ends with the connection. An open connection alone does not keep the process alive; waiting for an answer does. */
+export async function connect(url?: string, options?: ConnectOptions): Promise<Burn> {
+  const timeoutMs = options?.timeout ?? CONNECT_MS;
+  const device = url && /[?&]device=([^&]*)/.exec(url)?.[1];
+  const chosen = device ? { device, ...options } : options;
+  const transport = await (url ? open(url, timeoutMs, chosen) : lookUp(timeoutMs, chosen));
+  const isPrivate = transport.url === "private:";
+  return Burn._open(transport, options?.timeout ?? (isPrivate ? PRIVATE_MS : CONNECT_MS), chosen);
+}

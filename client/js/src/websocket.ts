@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// WebSocket as a transport: subprotocol burnd.v1, the preface and then each frame as one binary message.
+import { BurnError } from "./errors.js";
+import { frameSizes, HEADER_BYTES, PREFACE_BYTES, type Transport } from "./transport.js";
+
+const SUBPROTOCOL = "burnd.v1";
+/** Bytes that the browser may hold for us; it says nothing when they have gone, so this is looked at from time to time. */
+const BUFFERED_BYTES = 8 * 1024 * 1024, LOOK_MS = 4;
+
+class WebSocketTransport implements Transport {
+  onbytes: Transport["onbytes"] = () => {};
+  ondrain: Transport["ondrain"] = () => {};
+  onclose: Transport["onclose"] = () => {};
+  ready = true;
+  private prefaced = false;
+  /** The frame that is not whole yet. */
+  private parts: Uint8Array[] = [];
+  private partBytes = 0;
+  private wantedBytes = 0;
+
+  constructor(readonly url: string, private readonly socket: WebSocket) {
+    socket.onmessage = (event: MessageEvent<unknown>) => {
+      if (event.data instanceof ArrayBuffer) this.onbytes(new Uint8Array(event.data));
+      else this.close(); // a text: no burnd
+    };
+    socket.onclose = (event) => {
+      this.ready = false;
+      const reason = event.reason ? `: ${event.reason}` : "";
+      this.onclose(`the daemon at ${url} closed the connection (${event.code}${reason})`);
+    };
+  }
+
+  /** Frames come in order and heads whole; a payload may come on its own. */
+  send(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length;) {
+      if (this.wantedBytes === 0) {
+        const rest = bytes.subarray(at);
+        const { head, payload } = this.prefaced ? frameSizes(rest.subarray(0, HEADER_BYTES)) : { head: PREFACE_BYTES, payload: 0 };
+        this.wantedBytes = head + payload;
+      }
+      const count = Math.min(bytes.length - at, this.wantedBytes - this.partBytes);
+      this.parts.push(bytes.subarray(at, at + count));
+      this.partBytes += count;
+      at += count;
+      if (this.partBytes === this.wantedBytes) this.sendFrame();
+    }
+    if (this.ready && this.socket.bufferedAmount > BUFFERED_BYTES) {
+      this.ready = false;
+      this.look();
+    }
+  }
+
+  private sendFrame(): void {
+    let frame = this.parts[0]!;
+    if (this.parts.length > 1) {
+      frame = new Uint8Array(this.partBytes);
+      let at = 0;
+      for (const part of this.parts) {
+        frame.set(part, at);
+        at += part.length;
+      }
+    }
+    if (this.socket.readyState === 1) this.socket.send(frame as Uint8Array<ArrayBuffer>);
+    this.prefaced = true;
+    this.parts = [];
+    this.partBytes = this.wantedBytes = 0;
+  }
+
+  private look(): void {
+    setTimeout(() => {
+      if (this.socket.readyState !== 1) return;
+      if (this.socket.bufferedAmount > BUFFERED_BYTES / 2) return this.look();
+      this.ready = true;
+      this.ondrain();
+    }, LOOK_MS);
+  }
+
+  hold(): void {} // a page lives as long as it is shown
+
+  close(): void {
+    this.socket.close();
+  }
+}
+
+/** Connects to a ws:// or wss:// URL. */
+export function openWebSocket(url: string, timeoutMs: number, signal?: AbortSignal): Promise<Transport> {
+  const socket = new WebSocket(url, SUBPROTOCOL);
+  socket.binaryType = "arraybuffer";
+  return new Promise((resolve, reject) => {
+    const end = (error?: unknown): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      socket.onopen = socket.onerror = socket.onclose = null;
+      if (error === undefined) return resolve(new WebSocketTransport(url, socket));
+      socket.close();
+      reject(error);
+    };
+    const unavailable = (why: string): void =>
+      end(new BurnError("UNAVAILABLE", `cannot connect to ${url}: ${why}`, { retryable: true }));
+    const abort = (): void => end(signal!.reason);
+    const timer = setTimeout(() => unavailable(`no answer within ${timeoutMs} ms`), timeoutMs);
+    socket.onopen = () => end();
+    socket.onerror = socket.onclose = () => unavailable("no daemon there, or it refused this page (browsers do not say which)");
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted) abort();
+  });
+}

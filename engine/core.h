@@ -12,6 +12,7 @@
 #include "engine/fault.h"
 #include "engine/mailbox.h"
 #include "engine/memory.h"
+#include "engine/names.h"
 #include "engine/plan.h"
 #include "engine/session.h"
 #include "engine/trie.h"
@@ -30,7 +31,7 @@ enum {
 /* Thread: any. */
 typedef struct bd_core_counters {
     atomic_uint_fast64_t analyses, replays, launches, fallbacks, ops, cuts, known_plans, sessions,
-        run_ns;
+        run_ns, names;
 } bd_core_counters;
 
 struct bd_core {
@@ -44,6 +45,7 @@ struct bd_core {
     bd_cache *cache;
     bd_trie *trie;
     bd_map sessions;
+    bd_names *names;
     bd_session *ready_first, *ready_last; /* the round */
     bool sessions_dropped; /* since memory was last given back to the system */
     bd_run *flight_first, *flight_last;   /* in order of submission */

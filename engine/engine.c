@@ -93,6 +93,7 @@ void bd_reply_destroy(bd_reply *reply)
         return;
     bd_buffer_release(reply->buffer);
     bd_error_free(reply->error);
+    bd_free(reply->payload);
     bd_free(reply_letter(reply));
 }
 
@@ -212,12 +213,13 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
 
 /* ---- letters ---- */
 
-static void open_session(bd_core *core, uint64_t number)
+static void open_session(bd_core *core, uint64_t number, const char *principal)
 {
     bd_account *account = bd_memory_account(core->memory, number);
     if (!account || bd_map_get(&core->sessions, number))
         return;
-    bd_map_put(&core->sessions, number, bd_session_create(core, number, account));
+    bd_map_put(&core->sessions, number, 
+               bd_session_create(core, number, account, bd_names_holder(core->names, principal)));
     bd_count(&core->counters.sessions, 1);
 }
 
@@ -242,7 +244,7 @@ static void take_request(bd_core *core, bd_posted *posted)
     bd_request *request = &posted->request;
     bd_session *session = bd_map_get(&core->sessions, request->session);
     if (request->kind == BD_REQUEST_SESSION_OPEN) {
-        open_session(core, request->session);
+        open_session(core, request->session, request->name);
         bd_request_destroy(request);
         return;
     }
@@ -339,6 +341,7 @@ static void wind_up(bd_core *core)
     while (core->flight_first)
         take_letters(core, await_letters(core, -1));
     drop_sessions(core); /* opened meanwhile */
+    bd_names_clear(core->names);
     bd_spoils_clear(&core->spoils);
 }
 
@@ -401,6 +404,7 @@ static void destroy_core(bd_core *core)
     for (bd_letter *letter; (letter = bd_mailbox_take(core->replies));)
         bd_reply_destroy(&((bd_posted_reply *)letter)->reply);
     bd_map_deinit(&core->sessions);
+    bd_names_destroy(core->names);
     bd_arena_deinit(&core->scratch);
     if (bd_memory_destroy(core->memory))
         core->ops->close(core->device);
@@ -436,6 +440,7 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     core->letters = bd_mailbox_create();
     core->replies = bd_mailbox_create();
     core->memory = bd_memory_create(core->ops, device, bytes_max, options->session_bytes_max);
+    core->names = bd_names_create(core->memory, options->names_max);
     int threads = options->compile_threads;
     if (threads == 0 && core->ops->copy_in) /* the host has nothing else to do */
         threads = (int)sysconf(_SC_NPROCESSORS_ONLN);

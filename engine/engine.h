@@ -10,6 +10,7 @@
 
 #include "backends/backend.h"
 #include "proto/base/error.h"
+#include "proto/limits.h"
 #include "proto/ops.h"
 
 typedef struct bd_engine bd_engine;
@@ -20,7 +21,8 @@ typedef struct bd_engine_options {
     bd_device_options device;
     bool fusion;
     uint64_t memory_bytes_max;  /* of all sessions; 0 = the device's */
-    uint64_t session_bytes_max; /* of one session; 0 = no own limit */
+    uint64_t session_bytes_max; /* of one session, and of one principal's names; 0 = no own limit */
+    uint32_t names_max;         /* of one principal */
     int compile_threads;        /* 0 = 2, or for a device of its own the host's cores */
     void (*wake)(void *user);   /* replies wait; called from any thread, may coalesce */
     void *wake_user;
@@ -43,7 +45,7 @@ void bd_buffer_release(bd_buffer *buffer);
 
 /* ---- requests ---- */
 typedef enum bd_request_kind {
-    BD_REQUEST_SESSION_OPEN,
+    BD_REQUEST_SESSION_OPEN,  /* name: the principal */
     BD_REQUEST_SESSION_CLOSE, /* frees all that the session holds; the reply says when it is done */
     BD_REQUEST_OPS,           /* payload: op records; first_output: id of the first output */
     BD_REQUEST_PUT,           /* id, type, buffer: a completed upload */
@@ -51,6 +53,11 @@ typedef enum bd_request_kind {
     BD_REQUEST_SYNC,          /* all before is done → first error since the last sync */
     BD_REQUEST_PROGRAM_DEFINE, /* name, payload: records; see engine/program.h */
     BD_REQUEST_PROGRAM_DROP,
+    BD_REQUEST_EXPORT,     /* name, payload: parts (proto/name.h); `request` 0: no answer, an error
+                              is kept for the next SYNC */
+    BD_REQUEST_IMPORT,     /* name; id, id_count: ids of the new tensors */
+    BD_REQUEST_UNEXPORT,   /* name, and all below it */
+    BD_REQUEST_LIST_NAMES, /* name: a prefix, or empty */
     BD_REQUEST_CANCEL, /* the session's GET or SYNC of number `request`, if it still waits, is
                           answered at once with CANCELLED; each of them gets exactly one answer */
 } bd_request_kind;
@@ -59,20 +66,21 @@ typedef struct bd_request {
     bd_request_kind kind;
     uint64_t session;
     uint64_t request;      /* the client's number of a GET or SYNC */
-    uint64_t id;           /* tensor (PUT, GET) */
+    uint64_t id;           /* tensor (PUT, GET), the first of id_count (IMPORT) */
+    uint64_t id_count;
     uint64_t first_output; /* OPS: id of the first output; PROGRAM_DEFINE: first id of the program's
                               own numbering */
     uint64_t first_op_index; /* OPS: number of the first record within the session, from 1 */
     burn_tensor_type type;   /* PUT */
     bd_buffer *buffer; /* PUT; moves. NULL: the upload was refused, the tensor is poisoned … */
     bd_error *error;   /* … with this; moves */
-    uint8_t *payload;  /* OPS, PROGRAM_DEFINE: heap (bd_alloc), moves */
+    uint8_t *payload;  /* OPS, PROGRAM_DEFINE, EXPORT: heap (bd_alloc), moves */
     size_t payload_bytes;
     size_t credit_bytes; /* given back to the client when the request was taken up */
     uint64_t program;    /* PROGRAM_DEFINE, _DROP: minted by the client, private to the session */
     uint32_t program_inputs; /* PROGRAM_DEFINE: ids first_output - program_inputs … first_output - 1
                                 are its inputs */
-    char name[64];           /* PROGRAM_DEFINE */
+    char name[BURN_NAME_BYTES_MAX + 1]; /* PROGRAM_DEFINE, of programs and published values */
 } bd_request;
 
 bd_request *bd_request_create(bd_request_kind kind, uint64_t session);
@@ -86,7 +94,9 @@ typedef enum bd_reply_kind {
     BD_REPLY_DATA,   /* GET: type and a retained buffer, or error */
     BD_REPLY_SYNCED, /* error = first one since the last SYNC, or NULL */
     BD_REPLY_CREDIT, /* credit_bytes were taken up */
-    BD_REPLY_DONE,   /* PROGRAM_DEFINE, _DROP: error or NULL */
+    BD_REPLY_DONE,   /* PROGRAM_DEFINE, _DROP, EXPORT, UNEXPORT: error or NULL */
+    BD_REPLY_IMPORTED, /* payload: parts (proto/name.h), or error */
+    BD_REPLY_NAMES,    /* payload: [name, bytes, dtype, [dim, …]] one behind the other */
 } bd_reply_kind;
 
 typedef struct bd_reply {
@@ -96,6 +106,8 @@ typedef struct bd_reply {
     burn_tensor_type type;
     bd_buffer *buffer;   /* owned */
     size_t offset_bytes; /* of the data within the buffer */
+    uint8_t *payload;    /* owned */
+    size_t payload_bytes;
     bd_error *error;     /* owned */
     size_t credit_bytes;
 } bd_reply;
@@ -112,6 +124,7 @@ typedef struct bd_engine_stats {
     uint64_t device_bytes; /* live tensors and running plans */
     uint64_t pool_bytes;   /* held from the device, live or cached */
     uint64_t sessions, tensors;
+    uint64_t names, named_bytes; /* published values, and the memory that counts as theirs */
     uint64_t code_bytes;
     uint64_t lent_us; /* processor time for which the device thread ran kernels */
 } bd_engine_stats;

@@ -95,14 +95,21 @@ bd_account *bd_memory_account(bd_memory *memory, uint64_t session)
     return account;
 }
 
-static bd_error *check_limits(const bd_memory *memory, const bd_account *account, uint64_t wanted)
+static bd_error *check_account(const bd_memory *memory, const bd_account *account, uint64_t wanted)
 {
     if (wanted > memory->session_bytes_max - account->used_bytes ||
         account->used_bytes > memory->session_bytes_max)
         BD_FAIL(LIMIT,
-                "memory limit of the session: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
+                "memory limit of the %s: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
                 " in use",
-                wanted, account->used_bytes, memory->session_bytes_max);
+                account->session < BD_HOLDERS_FROM ? "session" : "principal's names", wanted,
+                account->used_bytes, memory->session_bytes_max);
+    return NULL;
+}
+
+static bd_error *check_limits(const bd_memory *memory, const bd_account *account, uint64_t wanted)
+{
+    BD_TRY(check_account(memory, account, wanted));
     if (wanted > memory->bytes_max - memory->used_bytes || memory->used_bytes > memory->bytes_max)
         BD_FAIL(NO_MEMORY,
                 "memory limit of the device: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
@@ -139,6 +146,28 @@ static bd_error *take_span(bd_memory *memory, size_t size_bytes, bd_memory_user 
     return NULL;
 }
 
+static void unlink_buffer(bd_account *account, const bd_buffer *buffer)
+{
+    if (buffer->previous)
+        buffer->previous->next = buffer->next;
+    else
+        account->buffers = buffer->next;
+    if (buffer->next)
+        buffer->next->previous = buffer->previous;
+    account->used_bytes -= buffer->size_bytes;
+}
+
+static void link_buffer(bd_account *account, bd_buffer *buffer)
+{
+    buffer->account = account;
+    buffer->next = account->buffers;
+    buffer->previous = NULL;
+    if (account->buffers)
+        account->buffers->previous = buffer;
+    account->buffers = buffer;
+    account->used_bytes += buffer->size_bytes;
+}
+
 static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t size_bytes,
                               bd_memory_user user, bd_buffer **out)
 {
@@ -153,16 +182,11 @@ static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t siz
     *buffer = (bd_buffer){.bytes = bd_span_bytes(span),
                           .size_bytes = size_bytes,
                           .memory = memory,
-                          .account = account,
                           .span = span,
                           .user = user,
-                          .next = account->buffers,
                           .serial = ++memory->next_serial};
     atomic_init(&buffer->count, 1);
-    if (account->buffers)
-        account->buffers->previous = buffer;
-    account->buffers = buffer;
-    account->used_bytes += size_bytes;
+    link_buffer(account, buffer);
     memory->used_bytes += size_bytes;
     memory->buffer_count++;
     *out = buffer;
@@ -210,16 +234,10 @@ void bd_buffer_release(bd_buffer *buffer)
     if (!buffer || atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) != 1)
         return;
     bd_memory *memory = buffer->memory;
-    bd_account *account = buffer->account;
     bd_error *fault = buffer->error;
     pthread_mutex_lock(&memory->lock);
-    if (buffer->previous)
-        buffer->previous->next = buffer->next;
-    else
-        account->buffers = buffer->next;
-    if (buffer->next)
-        buffer->next->previous = buffer->previous;
-    account->used_bytes -= buffer->size_bytes;
+    bd_account *account = buffer->account; /* it may change hands until the lock is ours */
+    unlink_buffer(account, buffer);
     memory->used_bytes -= buffer->size_bytes;
     memory->buffer_count--;
     bd_spans_give(memory->spans[buffer->user], buffer->span, atomic_load(&memory->submitted));
@@ -315,6 +333,40 @@ void bd_memory_visit(bd_memory *memory, bd_account *account,
     for (bd_buffer *buffer = account->buffers; buffer; buffer = buffer->next)
         visit(buffer, user);
     pthread_mutex_unlock(&memory->lock);
+}
+
+bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, bd_account **out_before)
+{
+    bd_memory *memory = buffer->memory;
+    bd_error *error = NULL;
+    pthread_mutex_lock(&memory->lock);
+    bd_account *before = buffer->account;
+    if (account != before)
+        error = check_account(memory, account, buffer->size_bytes);
+    if (!error && account != before) {
+        unlink_buffer(before, buffer);
+        link_buffer(account, buffer);
+        if (before->closed && !before->buffers) {
+            bd_free(before);
+            before = account;
+        }
+    }
+    pthread_mutex_unlock(&memory->lock);
+    if (!error)
+        *out_before = before;
+    return error;
+}
+
+uint64_t bd_memory_bytes_from(bd_memory *memory, uint64_t first_number)
+{
+    uint64_t bytes = 0, number;
+    void *account;
+    pthread_mutex_lock(&memory->lock);
+    for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &number, &account);)
+        if (number >= first_number)
+            bytes += ((bd_account *)account)->used_bytes;
+    pthread_mutex_unlock(&memory->lock);
+    return bytes;
 }
 
 void bd_memory_trim(bd_memory *memory)

@@ -18,7 +18,11 @@
 
 typedef struct bd_memory bd_memory;
 
-/* What one session uses; lives until the session is closed and its last buffer is released. */
+/* Accounts of sessions have the sessions' numbers, those of principals stand above. */
+#define BD_HOLDERS_FROM ((uint64_t)1 << 63)
+
+/* What one session uses, or one principal's names; lives until the session is closed and its last
+ * buffer is released. */
 typedef struct bd_account {
     uint64_t session;
     uint64_t used_bytes;               /* under the lock */
@@ -44,6 +48,7 @@ struct bd_buffer {
     /* Thread: device. */
     uint64_t serial; /* never reused: names the contents */
     uint64_t ready;  /* the submission that writes it; 0: the host did */
+    uint32_t names;  /* that hold it; it counts as their principal's while there are any */
     bd_error *error; /* a fault spoiled the contents */
 };
 
@@ -80,6 +85,11 @@ bd_error *bd_buffer_for_host(bd_buffer *buffer, bd_buffer **out) BD_MUST_USE;
 void bd_memory_set_submitted(bd_memory *memory, uint64_t submission);
 void bd_memory_set_completed(bd_memory *memory, uint64_t submission);
 
+/* The buffer counts against another account from now on; *out_before is where it did. LIMIT if the
+ * account's limit would be passed. */
+bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account,
+                           bd_account **out_before) BD_MUST_USE;
+
 /* Calls visit for each live buffer of the account. Thread: device; visit must not release. */
 void bd_memory_visit(bd_memory *memory, bd_account *account,
                      void (*visit)(bd_buffer *buffer, void *user), void *user);
@@ -88,5 +98,7 @@ void bd_memory_trim(bd_memory *memory);
 /* Live bytes, bytes held from the device, tensors of all sessions. */
 void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes,
                       uint64_t *out_tensors);
+/* Live bytes of accounts from this number on. */
+uint64_t bd_memory_bytes_from(bd_memory *memory, uint64_t first_number);
 bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, uint64_t *out_bytes,
                               uint64_t *out_tensors, uint64_t *out_ops);

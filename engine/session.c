@@ -11,12 +11,14 @@
 
 #define FIRST_HIDDEN_ID ((uint64_t)1 << 62)
 
-bd_session *bd_session_create(bd_core *core, uint64_t number, bd_account *account)
+bd_session *bd_session_create(bd_core *core, uint64_t number, bd_account *account,
+                              bd_holder *holder)
 {
     bd_session *session = bd_alloc_zeroed(sizeof *session);
     session->core = core;
     session->number = number;
     session->account = account;
+    session->holder = holder;
     session->next_hidden = FIRST_HIDDEN_ID;
     bd_tensors_init(&session->tensors);
     bd_tracer_init(&session->tracer);
@@ -28,6 +30,7 @@ static void destroy_waiters(bd_session *session)
     while (session->waiters) {
         bd_waiter *next = session->waiters->next;
         bd_buffer_release(session->waiters->buffer);
+        bd_publication_destroy(session->waiters->publication);
         bd_free(session->waiters);
         session->waiters = next;
     }
@@ -78,6 +81,12 @@ void bd_session_flush_credit(bd_session *session)
 static void answer_waiter(bd_session *session, bd_waiter *waiter)
 {
     bd_reply *reply;
+    if (waiter->kind == BD_REQUEST_EXPORT) {
+        session->publishing--;
+        bd_naming_publish(session, waiter);
+        bd_free(waiter);
+        return;
+    }
     if (waiter->kind == BD_REQUEST_GET) {
         reply = bd_core_new_reply(BD_REPLY_DATA, session, waiter->request);
         if (waiter->buffer->error) {
@@ -107,8 +116,9 @@ void bd_session_answer(bd_session *session)
 }
 
 /* Waiters stand in order of their submissions; a later one never overtakes an equal one. */
-static void wait_for(bd_session *session, bd_waiter *waiter)
+void bd_session_wait_for(bd_session *session, bd_waiter *own_waiter)
 {
+    bd_waiter *waiter = own_waiter;
     bd_waiter **link = &session->waiters;
     while (*link && (*link)->order <= waiter->order)
         link = &(*link)->next;
@@ -117,8 +127,8 @@ static void wait_for(bd_session *session, bd_waiter *waiter)
     bd_session_answer(session);
 }
 
-static void reply_error(bd_session *session, bd_reply_kind kind, uint64_t request,
-                        bd_error *own_error)
+void bd_session_tell(bd_session *session, bd_reply_kind kind, uint64_t request,
+                      bd_error *own_error)
 {
     bd_reply *reply = bd_core_new_reply(kind, session, request);
     reply->error = own_error;
@@ -171,7 +181,7 @@ static bool get(bd_session *session, const bd_request *request)
 {
     bd_tensor *tensor = bd_tensors_find(&session->tensors, request->id);
     if (!tensor) {
-        reply_error(session, BD_REPLY_DATA, request->request,
+        bd_session_tell(session, BD_REPLY_DATA, request->request,
                     BD_ERROR(NOT_FOUND, "tensor %" PRIu64 " is unknown or was freed", request->id));
         return true;
     }
@@ -180,7 +190,7 @@ static bool get(bd_session *session, const bd_request *request)
         return false;
     }
     if (tensor->state == BD_TENSOR_POISON) {
-        reply_error(session, BD_REPLY_DATA, request->request, bd_error_retain(tensor->error));
+        bd_session_tell(session, BD_REPLY_DATA, request->request, bd_error_retain(tensor->error));
         return true;
     }
     bd_waiter *waiter = bd_alloc_zeroed(sizeof *waiter);
@@ -189,7 +199,7 @@ static bool get(bd_session *session, const bd_request *request)
     waiter->order = tensor->stored->buffer->ready;
     waiter->buffer = bd_buffer_retain(tensor->stored->buffer);
     bd_type_copy(&waiter->type, &tensor->stored->type);
-    wait_for(session, waiter);
+    bd_session_wait_for(session, waiter);
     return true;
 }
 
@@ -203,7 +213,7 @@ static bool sync(bd_session *session, const bd_request *request)
     waiter->kind = BD_REQUEST_SYNC;
     waiter->request = request->request;
     waiter->order = session->last_order;
-    wait_for(session, waiter);
+    bd_session_wait_for(session, waiter);
     return true;
 }
 
@@ -242,11 +252,19 @@ static bool take_up(bd_session *session, bd_request *request)
     case BD_REQUEST_SYNC:
         return sync(session, request);
     case BD_REQUEST_PROGRAM_DEFINE:
-        reply_error(session, BD_REPLY_DONE, request->request, define_program(session, request));
+        bd_session_tell(session, BD_REPLY_DONE, request->request, define_program(session, request));
         return true;
     case BD_REQUEST_PROGRAM_DROP:
-        reply_error(session, BD_REPLY_DONE, request->request, drop_program(session, request));
+        bd_session_tell(session, BD_REPLY_DONE, request->request, drop_program(session, request));
         return true;
+    case BD_REQUEST_EXPORT:
+        return bd_naming_export(session, request);
+    case BD_REQUEST_IMPORT:
+        return bd_naming_import(session, request);
+    case BD_REQUEST_UNEXPORT:
+        return bd_naming_unexport(session, request);
+    case BD_REQUEST_LIST_NAMES:
+        return bd_naming_list(session, request);
     case BD_REQUEST_SESSION_OPEN:
     case BD_REQUEST_SESSION_CLOSE:
     case BD_REQUEST_CANCEL:
@@ -261,6 +279,8 @@ bool bd_session_can_step(const bd_session *session)
         bd_error *ignored = NULL;
         return bd_known_ready(session->waiting, &ignored);
     }
+    if (session->awaits_names && session->publishing)
+        return false;
     return session->first && session->in_flight < BD_SESSION_IN_FLIGHT_MAX;
 }
 
@@ -292,10 +312,10 @@ static bool cancel_waiter(bd_session *session, uint64_t request)
 {
     for (bd_waiter **link = &session->waiters; *link; link = &(*link)->next) {
         bd_waiter *waiter = *link;
-        if (waiter->request != request)
+        if (waiter->request != request || waiter->kind == BD_REQUEST_EXPORT)
             continue;
         *link = waiter->next;
-        reply_error(session, waiter->kind == BD_REQUEST_GET ? BD_REPLY_DATA : BD_REPLY_SYNCED,
+        bd_session_tell(session, waiter->kind == BD_REQUEST_GET ? BD_REPLY_DATA : BD_REPLY_SYNCED,
                     request, BD_ERROR(CANCELLED, "the request was cancelled"));
         bd_buffer_release(waiter->buffer);
         bd_free(waiter);
@@ -322,7 +342,7 @@ static void cancel(bd_session *session, uint64_t request)
         if (session->last == posted)
             session->last = before;
         session->credit_bytes += posted->request.credit_bytes;
-        reply_error(session, kind == BD_REQUEST_GET ? BD_REPLY_DATA : BD_REPLY_SYNCED, request,
+        bd_session_tell(session, kind == BD_REQUEST_GET ? BD_REPLY_DATA : BD_REPLY_SYNCED, request,
                     BD_ERROR(CANCELLED, "the request was cancelled"));
         bd_request_destroy(&posted->request);
         return;

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/letters.h"
 #include "engine/memory.h"
+#include "engine/names.h"
 #include "engine/program.h"
 #include "engine/run.h"
 #include "engine/tensor.h"
@@ -27,7 +28,7 @@ typedef struct bd_posted {
     bd_request request;
 } bd_posted;
 
-/* A GET or SYNC that waits for a submission. */
+/* A GET, SYNC or EXPORT that waits for a submission. */
 typedef struct bd_waiter {
     struct bd_waiter *next;
     uint64_t order;
@@ -35,12 +36,14 @@ typedef struct bd_waiter {
     uint64_t request;
     burn_tensor_type type;
     bd_buffer *buffer; /* GET; retained */
+    bd_publication *publication; /* EXPORT; owned */
 } bd_waiter;
 
 typedef struct bd_session {
     bd_core *core;
     uint64_t number;
     bd_account *account;
+    bd_holder *holder; /* its principal; borrowed */
     bd_tensors tensors;
     uint64_t last_id;     /* the highest that the client has used */
     uint64_t next_hidden; /* ids of tensors within program calls; above all that clients can use */
@@ -61,6 +64,8 @@ typedef struct bd_session {
     uint32_t in_flight;    /* runs */
     uint64_t last_order;   /* of its last submission */
     bd_waiter *waiters;    /* by order */
+    uint32_t publishing;   /* EXPORTs among them */
+    bool awaits_names;     /* the first request reads names: those come first */
     bd_error *first_error; /* since the last SYNC; the one of the lowest op */
     size_t credit_bytes;   /* taken up, not yet given back */
 
@@ -72,7 +77,8 @@ typedef struct bd_session {
     BD_VEC(uint64_t) ids;
 } bd_session;
 
-bd_session *bd_session_create(bd_core *core, uint64_t number, bd_account *account);
+bd_session *bd_session_create(bd_core *core, uint64_t number, bd_account *account,
+                              bd_holder *holder);
 /* Releases everything at once; runs in flight go on without it. */
 void bd_session_destroy(bd_session *session);
 
@@ -87,6 +93,10 @@ void bd_session_answer(bd_session *session);
 /* Keeps the error for the next SYNC, if it is of an earlier op than the one that is kept. */
 void bd_session_note_error(bd_session *session, bd_error *error);
 void bd_session_flush_credit(bd_session *session);
+void bd_session_tell(bd_session *session, bd_reply_kind kind, uint64_t request,
+                      bd_error *own_error);
+/* Answers the request when the submission `order` is done, in order with others. */
+void bd_session_wait_for(bd_session *session, bd_waiter *own_waiter);
 
 /* ---- engine/cut.c ---- */
 /* Ends the trace: it becomes a plan, new or known, and is handed to the device, or the session
@@ -97,6 +107,16 @@ void bd_session_resume(bd_session *session);
 /* A run of the session is done. */
 void bd_session_finish_run(bd_session *session, bd_run *run);
 
+/* ---- engine/naming.c: false if the request must come again after a cut, or after EXPORTs ---- */
+bool bd_naming_export(bd_session *session, const bd_request *request);
+bool bd_naming_import(bd_session *session, const bd_request *request);
+bool bd_naming_unexport(bd_session *session, const bd_request *request);
+bool bd_naming_list(bd_session *session, const bd_request *request);
+/* What an EXPORT publishes is there. */
+void bd_naming_publish(bd_session *session, bd_waiter *waiter);
+
 /* ---- engine/stream.c ---- */
+/* The error that spoils a tensor, or NULL; borrowed. */
+bd_error *bd_stream_spoiled(bd_tensor *tensor);
 /* Applies records of the OPS request until it is used up (true) or a cut was made (false). */
 bool bd_stream_go_on(bd_session *session, const bd_request *request);

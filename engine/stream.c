@@ -31,8 +31,7 @@ static void fail(bd_session *session, const burn_op_record *record, const uint64
     bd_error_free(own_error);
 }
 
-/* The error that spoils a tensor, or NULL. */
-static bd_error *spoiled(bd_tensor *tensor)
+bd_error *bd_stream_spoiled(bd_tensor *tensor)
 {
     if (tensor->state == BD_TENSOR_STORED && tensor->stored->buffer->error)
         bd_tensor_poison(tensor, tensor->stored->buffer->error);
@@ -77,7 +76,7 @@ static bd_error *resolve(bd_session *session, const burn_op_record *record, bd_e
         if (!tensor)
             BD_FAIL(NOT_FOUND, "%s: tensor %" PRIu64 " is unknown or was freed", record->info->name,
                     record->inputs[i].id);
-        bd_error *error = spoiled(tensor);
+        bd_error *error = bd_stream_spoiled(tensor);
         if (error && !*out_poison)
             *out_poison = error;
         session->inputs.items[i] = tensor;

@@ -111,6 +111,7 @@ static bd_error *open_engine(bd_daemon *daemon)
         .fusion = strcmp(config->fusion, "on") == 0,
         .memory_bytes_max = (uint64_t)config->memory,
         .session_bytes_max = (uint64_t)config->session_memory,
+        .names_max = (uint32_t)config->names,
         .compile_threads = (int)config->compile_threads,
         .wake = wake_loop,
         .wake_user = daemon,

@@ -57,6 +57,10 @@ static void report_stats(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "device_bytes", stats.device_bytes);
     bd_json_uint(json, "pool_bytes", stats.pool_bytes);
     bd_json_end_object(json);
+    bd_json_begin_object(json, "names");
+    bd_json_uint(json, "count", stats.names);
+    bd_json_uint(json, "bytes", stats.named_bytes);
+    bd_json_end_object(json);
     bd_json_begin_object(json, "sessions");
     bd_json_uint(json, "open", daemon->sessions.count);
     bd_json_uint(json, "total", daemon->counters.sessions);

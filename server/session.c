@@ -2,6 +2,7 @@
 #include "server/session.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "proto/base/log.h"
 #include "proto/ops.h"
 #include "server/connection.h"
+#include "server/sharing.h"
 #include "server/report.h"
 #include "server/tls.h"
 #include "server/transfer.h"
@@ -19,7 +21,6 @@ static bd_error *spend(bd_session *session, const bd_frame *frame);
 static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello);
 static bd_error *dispatch(bd_connection *connection, const bd_message *message,
                           const bd_frame *frame, uint8_t **out_payload);
-static void ask(bd_connection *connection, bd_request *own_request, const bd_frame *frame);
 static void cancel(bd_connection *connection, uint64_t request);
 
 static void post(bd_connection *connection, bd_request *own_request)
@@ -96,11 +97,31 @@ static void report(bd_connection *connection, uint64_t request, bd_message_type 
     bd_session_return_credit(connection, connection->session.frame_cost);
 }
 
+static void ask_engine(bd_connection *connection, const bd_message *message)
+{
+    bd_request_kind kind = message->type == BD_MESSAGE_GET    ? BD_REQUEST_GET
+                           : message->type == BD_MESSAGE_SYNC ? BD_REQUEST_SYNC
+                                                              : BD_REQUEST_PROGRAM_DROP;
+    bd_request *request = bd_request_create(kind, connection->session.number);
+    request->request = message->get.request; /* all have it first */
+    if (kind == BD_REQUEST_GET)
+        request->id = message->get.id;
+    if (kind == BD_REQUEST_PROGRAM_DROP)
+        request->program = message->program_drop.program;
+    bd_session_ask(connection, request);
+}
+
+static void shut_down(bd_connection *connection, uint64_t request)
+{
+    bd_connection_send(connection,
+                       &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
+    bd_log(BD_LOG_INFO, "session", "shutdown asked session=%" PRIu64, connection->session.number);
+    bd_daemon_drain(connection->daemon);
+}
+
 static bd_error *dispatch(bd_connection *connection, const bd_message *message,
                           const bd_frame *frame, uint8_t **out_payload)
 {
-    bd_session *session = &connection->session;
-    bd_request *request;
     switch (message->type) {
     case BD_MESSAGE_HELLO:
         return hello(connection, &message->hello);
@@ -120,24 +141,17 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_PUT_DATA:
         return bd_transfer_put_data(connection, &message->put_data, frame, out_payload);
     case BD_MESSAGE_GET:
-        request = bd_request_create(BD_REQUEST_GET, session->number);
-        request->request = message->get.request;
-        request->id = message->get.id;
-        ask(connection, request, frame);
-        return NULL;
     case BD_MESSAGE_SYNC:
-        request = bd_request_create(BD_REQUEST_SYNC, session->number);
-        request->request = message->sync.request;
-        ask(connection, request, frame);
+    case BD_MESSAGE_PROGRAM_DROP:
+        ask_engine(connection, message);
         return NULL;
     case BD_MESSAGE_PROGRAM_DEFINE:
         return bd_transfer_program(connection, &message->program_define, frame, out_payload);
-    case BD_MESSAGE_PROGRAM_DROP:
-        request = bd_request_create(BD_REQUEST_PROGRAM_DROP, session->number);
-        request->request = message->program_drop.request;
-        request->program = message->program_drop.program;
-        ask(connection, request, frame);
-        return NULL;
+    case BD_MESSAGE_EXPORT:
+    case BD_MESSAGE_IMPORT:
+    case BD_MESSAGE_UNEXPORT:
+    case BD_MESSAGE_LIST_NAMES:
+        return bd_sharing_message(connection, message, frame, out_payload);
     case BD_MESSAGE_STATS:
     case BD_MESSAGE_DEVICES:
     case BD_MESSAGE_SESSIONS:
@@ -146,10 +160,7 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
         report(connection, message->stats.request, message->type); /* all have the request first */
         return NULL;
     case BD_MESSAGE_SHUTDOWN:
-        bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
-                                                     .done.request = message->shutdown.request});
-        bd_log(BD_LOG_INFO, "session", "shutdown asked session=%" PRIu64, session->number);
-        bd_daemon_drain(connection->daemon);
+        shut_down(connection, message->shutdown.request);
         return NULL;
     case BD_MESSAGE_NONE:
     case BD_MESSAGE_WELCOME:
@@ -159,6 +170,7 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_DONE:
     case BD_MESSAGE_DATA:
     case BD_MESSAGE_SYNCED:
+    case BD_MESSAGE_IMPORTED:
     case BD_MESSAGE_REPORT:
         break;
     }
@@ -194,6 +206,13 @@ static bd_error *check_hello(const bd_connection *connection, const struct bd_me
     return NULL;
 }
 
+/* Who the client is. */
+static void name_principal(const bd_connection *connection, char *room, size_t room_bytes)
+{
+    snprintf(room, room_bytes, "uid:%u",
+             (unsigned)(connection->is_unix ? connection->peer_uid : geteuid()));
+}
+
 static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello)
 {
     static const char server[] = "burnd " BURN_VERSION;
@@ -211,7 +230,10 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     bd_text_copy(hello->client, session->client, sizeof session->client);
     bd_map_put(&daemon->sessions, session->number, connection);
     daemon->counters.sessions++;
-    post(connection, bd_request_create(BD_REQUEST_SESSION_OPEN, session->number));
+    name_principal(connection, session->principal, sizeof session->principal);
+    bd_request *open = bd_request_create(BD_REQUEST_SESSION_OPEN, session->number);
+    memcpy(open->name, session->principal, sizeof open->name);
+    post(connection, open);
     bd_message welcome = {.type = BD_MESSAGE_WELCOME,
                           .welcome = {.session = session->number,
                                       .server = bd_text_of(server),
@@ -254,9 +276,9 @@ bool bd_session_expect(bd_connection *connection, uint64_t request)
     return true;
 }
 
-static void ask(bd_connection *connection, bd_request *own_request, const bd_frame *frame)
+void bd_session_ask(bd_connection *connection, bd_request *own_request)
 {
-    own_request->credit_bytes = bd_frame_cost(frame);
+    own_request->credit_bytes = connection->session.frame_cost;
     if (bd_session_expect(connection, own_request->request)) {
         post(connection, own_request);
     } else {
@@ -311,6 +333,14 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
         else
             bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
                                                          .done.request = own_reply->request});
+        break;
+    case BD_REPLY_IMPORTED:
+    case BD_REPLY_NAMES:
+        bd_map_remove(&session->requests, own_reply->request);
+        if (error)
+            answer_error(connection, own_reply->request, error);
+        else
+            bd_sharing_reply(connection, own_reply);
         break;
     }
     bd_reply_destroy(own_reply);

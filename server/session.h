@@ -17,6 +17,7 @@ typedef struct bd_download bd_download;
 typedef struct bd_session {
     uint64_t number; /* 0: not open */
     char client[64];
+    char principal[BURN_NAME_BYTES_MAX + 1]; /* whose session it is */
     int64_t opened_ms;
     uint64_t credit_bytes;   /* what the client may still send */
     uint64_t returned_bytes; /* taken up, not yet given back by CREDIT */
@@ -41,6 +42,8 @@ bd_error *bd_session_payload_done(bd_connection *connection) BD_MUST_USE;
 void bd_session_reply(bd_connection *connection, bd_reply *own_reply);
 /* Queues chunks of downloads while the outbox is short. */
 void bd_session_pump(bd_connection *connection);
+/* Posts a request that is answered; its frame's credit comes back when the engine took it up. */
+void bd_session_ask(bd_connection *connection, bd_request *own_request);
 /* Remembers that a request waits; answers it with an error and gives false if it may not. */
 bool bd_session_expect(bd_connection *connection, uint64_t request);
 /* The client learns what failed, the log at level debug where. */

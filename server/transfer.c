@@ -37,9 +37,8 @@ static void answer(bd_connection *connection, bd_error *own_error)
 
 /* ---- op batches and programs ----------------------------------------------------------------- */
 
-/* Gives the request room for the frame's payload and keeps it until that is there. */
-static bd_error *await_payload(bd_connection *connection, bd_request *own_request,
-                               const bd_frame *frame, uint8_t **out_payload)
+bd_error *bd_transfer_await(bd_connection *connection, bd_request *own_request,
+                            const bd_frame *frame, uint8_t **out_payload)
 {
     size_t size = (size_t)frame->payload_bytes;
     own_request->credit_bytes = connection->session.frame_cost;
@@ -47,7 +46,7 @@ static bd_error *await_payload(bd_connection *connection, bd_request *own_reques
     own_request->payload_bytes = size;
     if (!own_request->payload) {
         bd_request_destroy(own_request);
-        BD_FAIL(NO_MEMORY, "no memory for %zu bytes of op records", size);
+        BD_FAIL(NO_MEMORY, "no memory for a payload of %zu bytes", size);
     }
     if (size == 0) {
         bd_engine_post(connection->daemon->engine, own_request);
@@ -64,7 +63,7 @@ bd_error *bd_transfer_ops(bd_connection *connection, const struct bd_message_ops
     bd_request *request = bd_request_create(BD_REQUEST_OPS, connection->session.number);
     request->first_output = ops->first_output;
     request->first_op_index = ops->first_op_index;
-    return await_payload(connection, request, frame, out_payload);
+    return bd_transfer_await(connection, request, frame, out_payload);
 }
 
 bd_error *bd_transfer_program(bd_connection *connection,
@@ -89,7 +88,7 @@ bd_error *bd_transfer_program(bd_connection *connection,
     request->program_inputs = (uint32_t)define->inputs;
     request->first_output = define->first_output;
     bd_text_copy(define->name, request->name, sizeof request->name);
-    return await_payload(connection, request, frame, out_payload);
+    return bd_transfer_await(connection, request, frame, out_payload);
 }
 
 /* ---- uploads --------------------------------------------------------------------------------- */

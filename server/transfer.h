@@ -8,6 +8,9 @@
 #include "proto/message.h"
 #include "server/daemon.h"
 
+/* Gives the request room for the frame's payload and keeps it until that is there. */
+bd_error *bd_transfer_await(bd_connection *connection, bd_request *own_request,
+                            const bd_frame *frame, uint8_t **out_payload) BD_MUST_USE;
 bd_error *bd_transfer_ops(bd_connection *connection, const struct bd_message_ops *ops,
                           const bd_frame *frame, uint8_t **out_payload) BD_MUST_USE;
 bd_error *bd_transfer_program(bd_connection *connection,

@@ -71,7 +71,8 @@ typedef struct bd_pending {
     uint8_t *place;  /* GET: where the bytes go; NULL: bd_client_incoming tells */
     size_t place_bytes;
     size_t received_bytes;
-    char *report;  /* REPORT: JSON text, bd_free */
+    char *report;  /* REPORT: JSON text; IMPORTED: its payload; bd_free */
+    size_t report_bytes;
     int64_t token; /* PING */
 } bd_pending;
 
@@ -85,6 +86,17 @@ void bd_client_define(bd_client *client, uint64_t program, const char *name, uin
                       const uint8_t *records, size_t records_bytes, bd_pending *pending);
 /* The daemon may forget the program; nobody waits for the answer. */
 void bd_client_drop(bd_client *client, uint64_t program);
+/* Publishes values; payload: [part, id] one behind the other (proto/name.h), at most
+ * BURN_BATCH_BYTES_MAX. pending may be NULL: the next SYNC tells what failed. */
+void bd_client_export(bd_client *client, const char *name, const uint8_t *payload,
+                      size_t payload_bytes, bd_pending *pending);
+/* Up to `count` values as tensors from *out_first on; their parts are the pending's report. */
+void bd_client_import(bd_client *client, const char *name, uint64_t count, uint64_t *out_first,
+                      bd_pending *pending);
+/* Only `used` of the ids were taken: the others can be, if none has come after them. */
+void bd_client_return_ids(bd_client *client, uint64_t first, uint64_t count, uint64_t used);
+void bd_client_unexport(bd_client *client, const char *name, bd_pending *pending);
+void bd_client_list_names(bd_client *client, const char *prefix, bd_pending *pending);
 /* The caller no longer waits: tells the daemon and ignores the answer. */
 void bd_client_forget(bd_client *client, bd_pending *pending);
 /* For a transport that never feeds tensor bytes: once it has fed the head of a frame (header,

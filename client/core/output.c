@@ -229,6 +229,7 @@ static bool begin(bd_client *client, bd_pending *pending)
     pending->error = NULL;
     pending->received_bytes = 0;
     pending->report = NULL;
+    pending->report_bytes = 0;
     pending->next = NULL;
     if (client->failure) {
         pending->done = true;
@@ -301,6 +302,58 @@ void bd_client_drop(bd_client *client, uint64_t program)
     bd_client_flush(client); /* calls that were recorded come first */
     bd_message message = {.type = BD_MESSAGE_PROGRAM_DROP,
                           .program_drop = {.request = client->next_request++, .program = program}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_export(bd_client *client, const char *name, const uint8_t *payload,
+                      size_t payload_bytes, bd_pending *pending)
+{
+    if (pending ? !begin(client, pending) : client->failure != NULL)
+        return;
+    bd_client_flush(client);
+    bd_message message = {
+        .type = BD_MESSAGE_EXPORT,
+        .export = {.request = pending ? pending->request : 0, .name = bd_text_of(name)}};
+    enqueue(client, &message, payload, payload_bytes);
+}
+
+void bd_client_import(bd_client *client, const char *name, uint64_t count, uint64_t *out_first,
+                      bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    *out_first = client->next_id;
+    client->next_id += count;
+    bd_message message = {.type = BD_MESSAGE_IMPORT,
+                          .import = {.request = pending->request,
+                                     .name = bd_text_of(name),
+                                     .first = *out_first,
+                                     .count = count}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_return_ids(bd_client *client, uint64_t first, uint64_t count, uint64_t used)
+{
+    if (client->next_id == first + count && client->batch_bytes == 0)
+        client->next_id = first + used;
+}
+
+void bd_client_unexport(bd_client *client, const char *name, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_UNEXPORT,
+                          .unexport = {.request = pending->request, .name = bd_text_of(name)}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_list_names(bd_client *client, const char *prefix, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_LIST_NAMES,
+                          .list_names = {.request = pending->request,
+                                         .prefix = bd_text_of(prefix)}};
     enqueue(client, &message, NULL, 0);
 }
 

@@ -164,6 +164,7 @@ static void begin_report(bd_client *client, uint64_t request, uint64_t bytes)
         return;
     bd_free(pending->report);
     pending->report = bd_alloc_zeroed((size_t)bytes + 1);
+    pending->report_bytes = (size_t)bytes;
     bd_frame_parser_set_payload(&client->parser, (uint8_t *)pending->report);
 }
 
@@ -185,6 +186,8 @@ static bd_error *begin_message(bd_client *client)
         return begin_data(client, &message->data, frame->payload_bytes);
     if (message->type == BD_MESSAGE_REPORT)
         begin_report(client, message->report.request, frame->payload_bytes);
+    if (message->type == BD_MESSAGE_IMPORTED)
+        begin_report(client, message->imported.request, frame->payload_bytes);
     return NULL;
 }
 
@@ -253,6 +256,7 @@ static bd_error *end_message(bd_client *client)
                         : remote_error(message->synced.code, message->synced.text,
                                        message->synced.op_index));
         break;
+    case BD_MESSAGE_IMPORTED:
     case BD_MESSAGE_REPORT:
         if (client->target)
             bd_client_end_pending(client, client->target, NULL);

@@ -88,14 +88,20 @@ bd_error *bd_tensor_id(burn_tensor *tensor, uint64_t *out_id)
     return NULL;
 }
 
+burn_tensor *bd_session_tensor(bd_session *session, const burn_tensor_type *type, uint64_t id)
+{
+    bd_value *value = bd_value_create(session);
+    value->type = *type;
+    value->id = id;
+    return bd_tensor_create(session, value);
+}
+
 bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type,
                             burn_tensor **out_tensor, uint64_t *out_id)
 {
     BD_TRY(bd_client_failure(session->client));
-    bd_value *value = bd_value_create(session);
-    value->type = *type;
-    value->id = *out_id = bd_client_mint(session->client);
-    *out_tensor = bd_tensor_create(session, value);
+    *out_id = bd_client_mint(session->client);
+    *out_tensor = bd_session_tensor(session, type, *out_id);
     return NULL;
 }
 

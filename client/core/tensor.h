@@ -60,6 +60,9 @@ bd_error *bd_session_apply(bd_session *session, const burn_op_info *info,
 bd_error *bd_session_upload(bd_session *session, const burn_tensor_type *type,
                             burn_tensor **out_tensor, uint64_t *out_id) BD_MUST_USE;
 
+/* A tensor for an id that the daemon has filled. */
+burn_tensor *bd_session_tensor(bd_session *session, const burn_tensor_type *type, uint64_t id);
+
 /* ---- handles --------------------------------------------------------------------------------- */
 
 void bd_tensor_retain(burn_tensor *tensor);

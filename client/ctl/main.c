@@ -24,6 +24,7 @@ static const ctl_command commands[] = {
     {"stats", "counters and gauges"},
     {"kernels", "compiled kernels"},
     {"config", "configuration in force"},
+    {"names", "published values that this user sees"},
     {"shutdown", "let the daemon finish what is in flight and end"},
 };
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
@@ -175,7 +176,10 @@ static int ping(burn_context *context, const ctl_options *options)
 static int show(burn_context *context, const ctl_options *options)
 {
     char *text = NULL;
-    if (burn_report(context, options->command, &text) != BURN_STATUS_OK)
+    burn_status status = strcmp(options->command, "names") == 0
+                             ? burn_list_names(context, NULL, &text)
+                             : burn_report(context, options->command, &text);
+    if (status != BURN_STATUS_OK)
         return complain(options->command);
     json_error_t problem;
     json_t *report = json_loads(text, JSON_DECODE_ANY, &problem);

@@ -185,6 +185,35 @@ BURN_API uint64_t burn_id_of(burn_tensor *tensor);
 BURN_API void *burn_user(const burn_tensor *tensor);
 BURN_API void burn_set_user(burn_tensor *tensor, void *user);
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Values by name, for other connections of this user and, below "public/", of all. A name is made
+ * of letters, digits, '.', '_', '-' and '/', at most 255 bytes. It holds what the tensor shows when
+ * it is published, until it is published anew, burn_unexport, or the end of the daemon.
+ *
+ * Publishes count tensors at "name/part" each, in one step, in order with the ops: whoever imports
+ * the name gets all of these or all of those before. What stood at the name and below it ends. With
+ * parts NULL and count 1 the name itself is the tensor's. wait 0: does not wait, and the next
+ * burn_sync tells what failed. CONFLICT if a name stands above, LIMIT for too many names or bytes.
+ */
+BURN_API burn_status burn_export(burn_context *context, const char *name, const char *const *parts,
+                                 burn_tensor *const *tensors, size_t count, int wait);
+
+typedef struct burn_named {
+    const char *part; /* "" for the name itself */
+    burn_tensor *tensor;
+} burn_named;
+/* The name, or all below it in order: as they are now, whatever is published later. NOT_FOUND if
+ * there is nothing. out_items is to be freed with burn_free_named, which releases the tensors. */
+BURN_API burn_status burn_import(burn_context *context, const char *name, burn_named **out_items,
+                                 size_t *out_count);
+BURN_API void burn_free_named(burn_named *items, size_t count);
+/* Ends the name and all below it. What was imported stays. */
+BURN_API burn_status burn_unexport(burn_context *context, const char *name);
+/* The name and all below it, NULL or "" for all names, "public" for the shared ones, as JSON; free
+ * it with burn_free. */
+BURN_API burn_status burn_list_names(burn_context *context, const char *prefix, char **out_json);
+
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 /* An input: a tensor, a number that adapts to the tensors' dtype, or none (for an optional one). */

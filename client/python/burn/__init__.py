@@ -47,7 +47,7 @@ OutOfMemoryError, AcceleratorError = _core.OutOfMemoryError, _core.DeviceError
 __version__ = "0.1.0"
 
 from . import accelerator, amp, autograd, backends, compiler, cuda, distributed, distributions, func, nn, optim  # noqa: E402,F401
-from . import profiler, random, special, testing, utils, version  # noqa: E402,F401
+from . import names, profiler, random, special, testing, utils, version  # noqa: E402,F401
 from .func import vmap  # noqa: E402,F401
 from .amp import GradScaler, autocast  # noqa: E402,F401
 from .amp.autocast_mode import (  # noqa: E402,F401

@@ -118,5 +118,7 @@ int core_add_program_type(PyObject *module);
 extern PyMethodDef core_autograd_methods[];
 extern PyMethodDef core_tensor_grad_methods[];
 extern PyGetSetDef core_tensor_attributes[];
+/* ---- names.c ---- */
+extern PyMethodDef core_name_methods[];
 /* ---- attach.c ---- */
 extern PyMethodDef core_attach_methods[];

@@ -309,6 +309,42 @@ START_TEST(tensors_outlive_the_context)
 }
 END_TEST
 
+START_TEST(values_by_name)
+{
+    burn_tensor *a = upload(1, 2, 0, (float[]){1, 2}), *b = upload(1, 3, 0, (float[]){3, 4, 5});
+    const char *const parts[2] = {"layer/b", "layer/a"};
+    OK(burn_export(context, "set", parts, (burn_tensor *[]){b, a}, 2, 1));
+    OK(burn_export(context, "one", NULL, &a, 1, 0));
+    burn_named *items = NULL;
+    size_t count = 0;
+    OK(burn_import(context, "set", &items, &count));
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(items[0].part, "layer/a");
+    ck_assert_str_eq(items[1].part, "layer/b");
+    expect(items[1].tensor, 3, (float[]){3, 4, 5});
+    burn_free_named(items, count);
+    OK(burn_import(context, "one", &items, &count));
+    ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(items[0].part, "");
+    burn_tensor *sum = NULL;
+    OK(burn_add(context, burn_in(items[0].tensor), burn_in(a), &sum));
+    expect(sum, 2, (float[]){2, 4});
+    burn_free_named(items, count);
+    char *json = NULL;
+    OK(burn_list_names(context, "set/layer", &json));
+    ck_assert_ptr_nonnull(strstr(json, "\"set/layer/b\""));
+    ck_assert_ptr_null(strstr(json, "\"one\""));
+    burn_free(json);
+    OK(burn_unexport(context, "set"));
+    ck_assert_int_eq(burn_unexport(context, "set"), BURN_STATUS_NOT_FOUND);
+    ck_assert_int_eq(burn_import(context, "a b", &items, &count), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_export(context, "x", NULL, &a, 2, 1), BURN_STATUS_INVALID);
+    burn_release(a);
+    burn_release(b);
+    burn_release(sum);
+}
+END_TEST
+
 START_TEST(reports)
 {
     char *json = NULL;
@@ -341,6 +377,7 @@ int main(void)
     tcase_add_test(cases, a_child_opens_its_own);
     tcase_add_test(cases, a_lost_daemon_is_an_error);
     tcase_add_test(cases, tensors_outlive_the_context);
+    tcase_add_test(cases, values_by_name);
     tcase_add_test(cases, reports);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/sharing.h"
+
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "proto/name.h"
+#include "server/connection.h"
+#include "server/json.h"
+#include "server/transfer.h"
+
+/* NULL if the request may not wait, or the name is none: that was answered. */
+static bd_request *begin(bd_connection *connection, bd_request_kind kind, uint64_t number,
+                         bd_text name)
+{
+    bd_error *error = NULL;
+    if (kind != BD_REQUEST_LIST_NAMES ||
+        (name.size_bytes && !bd_text_equal(name, "public")))
+        error = bd_name_check(name.bytes, name.size_bytes);
+    if (error) {
+        bd_session_answer_failure(connection, number, error);
+        return NULL;
+    }
+    bd_request *request = bd_request_create(kind, connection->session.number);
+    request->request = number;
+    bd_text_copy(name, request->name, sizeof request->name);
+    return request;
+}
+
+static bd_error *export(bd_connection *connection, const struct bd_message_export *export,
+                        const bd_frame *frame, uint8_t **out_payload)
+{
+    bd_request *request = begin(connection, BD_REQUEST_EXPORT, export->request, export->name);
+    if (request && export->request && !bd_session_expect(connection, export->request)) {
+        bd_request_destroy(request);
+        request = NULL;
+    }
+    if (!request)
+        return frame->payload_bytes ? NULL : bd_session_payload_done(connection);
+    return bd_transfer_await(connection, request, frame, out_payload);
+}
+
+bd_error *bd_sharing_message(bd_connection *connection, const bd_message *message,
+                             const bd_frame *frame, uint8_t **out_payload)
+{
+    bd_request *request = NULL;
+    if (message->type == BD_MESSAGE_EXPORT) {
+        return export(connection, &message->export, frame, out_payload);
+    } else if (message->type == BD_MESSAGE_IMPORT) {
+        const struct bd_message_import *import = &message->import;
+        request = begin(connection, BD_REQUEST_IMPORT, import->request, import->name);
+        if (request) {
+            request->id = import->first;
+            request->id_count = import->count;
+        }
+    } else if (message->type == BD_MESSAGE_UNEXPORT) {
+        request = begin(connection, BD_REQUEST_UNEXPORT, message->unexport.request,
+                        message->unexport.name);
+    } else {
+        request = begin(connection, BD_REQUEST_LIST_NAMES, message->list_names.request,
+                        message->list_names.prefix);
+    }
+    if (request)
+        bd_session_ask(connection, request);
+    else
+        bd_session_return_credit(connection, connection->session.frame_cost);
+    return NULL;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bd_error *write_name(bd_unpack *unpack, bd_json *json)
+{
+    bd_text name;
+    char text[BURN_NAME_BYTES_MAX + 1];
+    int64_t bytes = 0, dtype = 0, dim = 0;
+    uint32_t rank = 0;
+    BD_TRY(bd_unpack_array_of(unpack, 4));
+    BD_TRY(bd_unpack_str(unpack, &name.bytes, &name.size_bytes));
+    BD_TRY(bd_unpack_int(unpack, &bytes));
+    BD_TRY(bd_unpack_int(unpack, &dtype));
+    BD_TRY(bd_unpack_array(unpack, &rank));
+    bd_json_begin_object(json, NULL);
+    bd_json_text(json, "name", bd_text_copy(name, text, sizeof text));
+    bd_json_text(json, "dtype", burn_dtype_name((burn_dtype)dtype));
+    bd_json_begin_array(json, "shape");
+    for (uint32_t i = 0; i < rank; i++) {
+        BD_TRY(bd_unpack_int(unpack, &dim));
+        bd_json_uint(json, NULL, (uint64_t)dim);
+    }
+    bd_json_end_array(json);
+    bd_json_uint(json, "bytes", (uint64_t)bytes);
+    bd_json_end_object(json);
+    return NULL;
+}
+
+static void send_list(bd_connection *connection, const bd_reply *reply)
+{
+    bd_unpack unpack = {.cursor = reply->payload, .end = reply->payload + reply->payload_bytes};
+    bd_json json = {0};
+    bd_error *error = NULL;
+    bd_json_begin_array(&json, NULL);
+    while (!error && unpack.cursor < unpack.end)
+        error = write_name(&unpack, &json);
+    bd_json_end_array(&json);
+    size_t size = 0;
+    char *text = bd_json_take(&json, &size);
+    if (!error && size > BURN_REPORT_BYTES_MAX)
+        error = BD_ERROR(LIMIT,
+                         "the list has %zu bytes, %d are the limit; a longer prefix gives a "
+                         "shorter one",
+                         size, BURN_REPORT_BYTES_MAX);
+    if (error)
+        bd_session_answer_failure(connection, reply->request, error);
+    else
+        bd_connection_send_payload(
+            connection,
+            &(bd_message){.type = BD_MESSAGE_REPORT, .report.request = reply->request}, text, size);
+    bd_free(text);
+}
+
+void bd_sharing_reply(bd_connection *connection, const bd_reply *reply)
+{
+    if (reply->kind == BD_REPLY_NAMES) {
+        send_list(connection, reply);
+        return;
+    }
+    bd_message message = {.type = BD_MESSAGE_IMPORTED, .imported.request = reply->request};
+    bd_connection_send_payload(connection, &message, reply->payload, reply->payload_bytes);
+}

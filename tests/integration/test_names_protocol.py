@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages about names from a hostile client: a typed error each, nothing left behind, and the session goes on."""
+
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import pytest
+
+from wire import CODES, Daemon, F32, eventually, frame, pack, unpack
+
+
+@pytest.fixture(scope="module")
+def daemon():
+    with Daemon() as running:
+        yield running
+
+
+@pytest.fixture
+def client(daemon):
+    opened = daemon.connect()
+    opened.put(1, F32, [2], struct.pack("<2f", 1, 2))
+    yield opened
+    opened.close()
+
+
+def fails(client, message, code, word):
+    client.send(message)
+    fields, _ = client.expect("ERROR")
+    assert fields[1] == CODES[code] and word in fields[2], fields
+
+
+def export(request, name, *parts):
+    return frame("EXPORT", [request, name], b"".join(pack(list(part)) for part in parts))
+
+
+def imported(client, request, name, first, count=16):
+    client.send(frame("IMPORT", [request, name, first, count]))
+    fields, payload = client.expect("IMPORTED")
+    assert fields == [request]
+    parts, at = [], 0
+    while at < len(payload):
+        part, at = unpack(payload, at)
+        parts.append(part)
+    return parts
+
+
+def test_names_over_the_wire(daemon, client):
+    client.send(export(7, "model", ["b", 1], ["a", 1]))
+    assert client.expect("DONE")[0] == [7]
+    other = daemon.connect()
+    assert imported(other, 3, "model", 5) == [["a", F32, [2]], ["b", F32, [2]]]
+    assert other.get(6) == (F32, [2], struct.pack("<2f", 1, 2))
+    assert imported(other, 3, "model/b", 7) == [["", F32, [2]]]
+    fails(other, frame("IMPORT", [4, "model", 7, 16]), "CONFLICT", "must increase")
+    fails(other, frame("IMPORT", [4, "model", 9, 1]), "LIMIT", "2 names")
+    fails(other, frame("IMPORT", [4, "modem", 9, 1]), "NOT_FOUND", "modem")
+    fails(other, frame("IMPORT", [4, "model", 2**53 - 1, 16]), "INVALID", "ids end")
+    fails(other, frame("IMPORT", [4, "model", 9, 2**53 - 1]), "INVALID", "ids end")
+    assert imported(other, 5, "model/a", 9) == [["", F32, [2]]]  # nothing was taken meanwhile
+    other.close()
+    client.send(frame("LIST_NAMES", [8, ""]))
+    fields, payload = client.expect("REPORT")
+    assert b"model/a" in payload
+    client.send(frame("UNEXPORT", [9, "model"]))
+    assert client.expect("DONE")[0] == [9]
+
+
+@pytest.mark.parametrize("name", ["", "a//b", "public", "a b", "n" * 256, "\u00e4"])
+def test_what_is_no_name(client, name):
+    fails(client, export(2, name, ["", 1]), "INVALID", "name")
+    fails(client, frame("IMPORT", [2, name, 10, 1]), "INVALID", "name")
+    fails(client, frame("UNEXPORT", [2, name]), "INVALID", "name")
+    assert client.sync() == [1, 0, "", 0]
+
+
+@pytest.mark.parametrize("payload, code, word", [
+    (b"", "INVALID", "nothing is published"),
+    (b"\x01", "PROTOCOL", ""),
+    (pack(["a", 1])[:-1], "PROTOCOL", ""),
+    (pack(["a", 1]) + b"\xc1", "PROTOCOL", ""),
+    (pack(["a", 1, 2]), "PROTOCOL", ""),
+    (pack(["a", 0]), "PROTOCOL", ""),
+    (pack(["a", 9]), "NOT_FOUND", "tensor 9"),
+    (pack(["a/", 1]), "INVALID", "empty segment"),
+    (pack(["../a b", 1]), "INVALID", "character"),
+    (pack(["n" * 252, 1]), "INVALID", "255"),
+    (pack(["n" * 300, 1]), "INVALID", "255"),
+    (pack(["a", 1]) + pack(["a", 1]), "INVALID", "beside"),
+    (pack(["", 1]) + pack(["a", 1]), "INVALID", "beside"),
+    (pack(["a/b", 1]) + pack(["a", 1]), "INVALID", "beside"),
+])
+def test_hostile_parts(client, payload, code, word):
+    fails(client, frame("EXPORT", [2, "good"], payload), code, word)
+    client.send(frame("EXPORT", [0, "good"], payload))  # nobody waits: the next SYNC tells
+    _, found, text, _ = client.sync()
+    assert found == CODES[code] and word in text
+    assert client.sync()[1] == 0
+    fails(client, frame("IMPORT", [3, "good", 10, 4]), "NOT_FOUND", "good")
+
+
+def test_requests_in_any_number(daemon, client):
+    """Publishing again and again holds nothing but the last; what a client leaves unfinished is freed."""
+    for k in range(2, 600):
+        client.put(k, F32, [100], bytes(400))
+        client.send(export(0, "public/again", ["x", k]))
+    assert client.sync()[1] == 0
+    stats = client.report("STATS")
+    assert stats["names"] == {"count": 1, "bytes": 400}
+    broken = daemon.connect()
+    broken.send(frame("EXPORT", [1, "half"], bytes(100000))[:5000])
+    broken.close()
+    client.send(frame("UNEXPORT", [5, "public/again"]))
+    client.expect("DONE")
+    client.close()
+    check = daemon.connect()
+    assert eventually(lambda: check.report("STATS")["memory"]["device_bytes"] == 0)
+    assert check.report("STATS")["names"] == {"count": 0, "bytes": 0}
+    check.close()

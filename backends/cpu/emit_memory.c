@@ -289,7 +289,7 @@ LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
         LLVMValueRef vector = bd_emit_splat(emit, value);
         return LLVMBuildSelect(b, guard, vector, LLVMConstNull(LLVMTypeOf(vector)), "");
     }
-    if (!moved && contiguous && !guard)
+    if (!moved && contiguous && !guard && instr->code == BD_KIR_LOAD)
         prefetch(emit, access, place, dtype);
     if (!moved && contiguous && (!guard || !guard_varies)) {
         if (guard)

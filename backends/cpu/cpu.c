@@ -33,8 +33,10 @@ struct bd_device {
     pthread_mutex_t lock;
     bd_compiler *idle[COMPILERS_MAX];
     int idle_count;
-    pthread_mutex_t micro_lock;
-    bd_loaded *micro[MICRO_KINDS][2]; /* also tabled; NULL until one is needed */
+    struct micro {
+        pthread_mutex_t lock;
+        bd_loaded *code; /* NULL until it is needed */
+    } micro[MICRO_KINDS][2]; /* also tabled */
     _Atomic uint64_t compiles, cache_hits;
 };
 
@@ -53,11 +55,12 @@ static void cpu_close(bd_device *device)
     for (int i = 0; i < device->idle_count; i++)
         bd_compiler_destroy(device->idle[i]);
     bd_object_cache_close(device->cache);
-    for (int i = 0; i < 2 * MICRO_KINDS; i++)
-        bd_code_free(device->micro[i / 2][i % 2]);
+    for (int i = 0; i < 2 * MICRO_KINDS; i++) {
+        bd_code_free(device->micro[i / 2][i % 2].code);
+        pthread_mutex_destroy(&device->micro[i / 2][i % 2].lock);
+    }
     bd_code_arena_destroy(device->code);
     pthread_mutex_destroy(&device->lock);
-    pthread_mutex_destroy(&device->micro_lock);
     bd_free(device);
 }
 
@@ -72,7 +75,8 @@ static bd_error *cpu_open(const bd_device_options *options, bd_device **out)
 {
     bd_device *device = bd_alloc_zeroed(sizeof *device);
     pthread_mutex_init(&device->lock, NULL);
-    pthread_mutex_init(&device->micro_lock, NULL);
+    for (int i = 0; i < 2 * MICRO_KINDS; i++)
+        pthread_mutex_init(&device->micro[i / 2][i % 2].lock, NULL);
     device->compile_never = options->compile_never;
     const char *wanted = options->target ? options->target : getenv("BURN_CPU_TARGET");
     bd_error *err = bd_target_init(&device->target, wanted);
@@ -258,22 +262,22 @@ static bd_error *take_micro(bd_device *device, burn_dtype element, bool tabled,
                             const bd_loaded **out)
 {
     int kind = element == BURN_F64 ? MICRO_F64 : element == BURN_BF16 ? MICRO_BF16 : MICRO_F32;
-    bd_loaded **place = &device->micro[kind][tabled];
+    struct micro *micro = &device->micro[kind][tabled];
     bd_error *err = NULL;
-    pthread_mutex_lock(&device->micro_lock);
-    if (!*place)
-        err = load_micro(device, element, tabled, place);
-    *out = *place;
-    pthread_mutex_unlock(&device->micro_lock);
+    pthread_mutex_lock(&micro->lock);
+    if (!micro->code)
+        err = load_micro(device, element, tabled, &micro->code);
+    *out = micro->code;
+    pthread_mutex_unlock(&micro->lock);
     return err;
 }
 
-/* Most programs have products of f32. */
+/* Most programs have products of f32, many have convolutions. */
 static void cpu_prepare(bd_device *device)
 {
     const bd_loaded *micro = NULL;
-    if (!device->compile_never)
-        bd_error_free(take_micro(device, BURN_F32, false, &micro));
+    for (int tabled = 0; tabled < 2 && !device->compile_never; tabled++)
+        bd_error_free(take_micro(device, BURN_F32, tabled, &micro));
 }
 
 static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded *code,
@@ -284,9 +288,9 @@ static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded
     if (by_gemm(program)) {
         const bd_loaded *micro = NULL, *tabled = NULL;
         burn_dtype element = bd_gemm_element(&device->target, program);
-        BD_TRY(take_micro(device, element, false, &micro));
-        if (bd_gemm_has_windows(&device->target, program))
+        if (bd_gemm_has_windows(&device->target, program)) /* first: others are being prepared */
             BD_TRY(take_micro(device, element, true, &tabled));
+        BD_TRY(take_micro(device, element, false, &micro));
         return bd_gemm_create(&device->target, program, code, micro, tabled, out);
     }
     if (program->family == BD_KIR_ATTENTION) {

@@ -248,6 +248,11 @@ static void take_request(bd_core *core, bd_posted *posted)
         bd_request_destroy(request);
         return;
     }
+    if (request->kind == BD_REQUEST_PROBE) {
+        bd_request_destroy(request);
+        bd_core_reply(core, new_reply(BD_REPLY_PROBED, 0, 0));
+        return;
+    }
     if (request->kind == BD_REQUEST_SESSION_CLOSE) {
         bd_reply *reply = new_reply(BD_REPLY_SESSION_CLOSED, request->session, request->request);
         bd_request_destroy(request);

@@ -58,6 +58,7 @@ typedef enum bd_request_kind {
     BD_REQUEST_IMPORT,     /* name; id, id_count: ids of the new tensors */
     BD_REQUEST_UNEXPORT,   /* name, and all below it */
     BD_REQUEST_LIST_NAMES, /* name: a prefix, or empty */
+    BD_REQUEST_PROBE, /* of no session: answered as soon as the device thread looks */
     BD_REQUEST_CANCEL, /* the session's GET or SYNC of number `request`, if it still waits, is
                           answered at once with CANCELLED; each of them gets exactly one answer */
 } bd_request_kind;
@@ -97,6 +98,7 @@ typedef enum bd_reply_kind {
     BD_REPLY_DONE,   /* PROGRAM_DEFINE, _DROP, EXPORT, UNEXPORT: error or NULL */
     BD_REPLY_IMPORTED, /* payload: parts (proto/name.h), or error */
     BD_REPLY_NAMES,    /* payload: [name, bytes, dtype, [dim, …]] one behind the other */
+    BD_REPLY_PROBED,
 } bd_reply_kind;
 
 typedef struct bd_reply {

@@ -267,6 +267,7 @@ static bool take_up(bd_session *session, bd_request *request)
         return bd_naming_list(session, request);
     case BD_REQUEST_SESSION_OPEN:
     case BD_REQUEST_SESSION_CLOSE:
+    case BD_REQUEST_PROBE:
     case BD_REQUEST_CANCEL:
         break; /* not in turn: bd_session_accept and the core see to them */
     }

@@ -286,3 +286,8 @@ uint64_t bd_frame_parser_left(const bd_frame_parser *parser)
 {
     return parser->state == STATE_PAYLOAD ? parser->payload_left_bytes : 0;
 }
+
+bool bd_frame_parser_between(const bd_frame_parser *parser)
+{
+    return parser->state == STATE_HEADER && parser->have_bytes == 0;
+}

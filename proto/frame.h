@@ -92,3 +92,5 @@ size_t bd_frame_parser_room(const bd_frame_parser *parser, uint8_t **out_place);
 /* Bytes of the payload that are still awaited, wherever they go; 0 outside of one. */
 uint64_t bd_frame_parser_left(const bd_frame_parser *parser);
 void bd_frame_parser_filled(bd_frame_parser *parser, size_t size_bytes);
+/* True if the next byte is the first of a frame. */
+bool bd_frame_parser_between(const bd_frame_parser *parser);

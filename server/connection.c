@@ -20,7 +20,7 @@ enum {
 static void on_poll(uv_poll_t *poll, int status, int events);
 static void on_closed(uv_handle_t *handle);
 static void read_some(bd_connection *connection);
-static bd_error *take_bytes(bd_connection *connection, const uint8_t *bytes, size_t size);
+static bd_error *take_bytes(bd_connection *connection, uint8_t *bytes, size_t size);
 static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, size_t size,
                               size_t *out_taken);
 static bd_error *take_message(bd_connection *connection);
@@ -79,19 +79,32 @@ void bd_connection_touch(bd_connection *connection)
     connection->daemon->unflushed = connection;
 }
 
+/* Puts the header of a WebSocket message before the bytes at room, where one is needed. */
+static size_t wrap(const bd_connection *connection, uint8_t *room, size_t size, size_t more_bytes)
+{
+    uint8_t header[BD_WS_HEADER_BYTES_MAX];
+    if (!connection->websocket)
+        return size;
+    size_t header_bytes = bd_ws_header(header, BD_WS_BINARY, size + more_bytes, NULL);
+    memmove(room + header_bytes, room, size);
+    memcpy(room, header, header_bytes);
+    return header_bytes + size;
+}
+
 void bd_connection_send_payload(bd_connection *connection, const bd_message *message,
                                 const void *payload, size_t payload_bytes)
 {
     if (connection->state >= BD_CONNECTION_LINGERING)
         return;
-    size_t capacity = BD_MESSAGE_FRAME_BYTES_MAX;
-    uint8_t *room = bd_outbox_room(&connection->outbox, capacity + payload_bytes);
+    size_t capacity = BD_MESSAGE_FRAME_BYTES_MAX, more = payload_bytes + BD_WS_HEADER_BYTES_MAX;
+    uint8_t *room = bd_outbox_room(&connection->outbox, capacity + more);
     size_t size = bd_message_encode(message, payload_bytes, room, capacity);
     if (size > capacity) {
         capacity = size;
-        room = bd_outbox_room(&connection->outbox, capacity + payload_bytes);
+        room = bd_outbox_room(&connection->outbox, capacity + more);
         size = bd_message_encode(message, payload_bytes, room, capacity);
     }
+    size = wrap(connection, room, size, payload_bytes);
     if (payload_bytes)
         memcpy(room + size, payload, payload_bytes);
     bd_outbox_commit(&connection->outbox, size + payload_bytes);
@@ -101,6 +114,18 @@ void bd_connection_send_payload(bd_connection *connection, const bd_message *mes
 void bd_connection_send(bd_connection *connection, const bd_message *message)
 {
     bd_connection_send_payload(connection, message, NULL, 0);
+}
+
+void bd_connection_send_borrowed(bd_connection *connection, const bd_message *message,
+                                 const void *payload, size_t payload_bytes,
+                                 void (*release)(void *owner), void *owner)
+{
+    bd_outbox *outbox = &connection->outbox;
+    uint8_t *room = bd_outbox_room(outbox, BD_MESSAGE_FRAME_BYTES_MAX + BD_WS_HEADER_BYTES_MAX);
+    size_t size = bd_message_encode(message, payload_bytes, room, BD_MESSAGE_FRAME_BYTES_MAX);
+    bd_outbox_commit(outbox, wrap(connection, room, size, payload_bytes));
+    bd_outbox_borrow(outbox, payload, payload_bytes, release, owner);
+    bd_connection_touch(connection);
 }
 
 void bd_connection_flush_all(bd_daemon *daemon)
@@ -121,19 +146,26 @@ void bd_connection_fail(bd_connection *connection, bd_error *own_error)
             connection->daemon->counters.protocol_errors++;
         bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " code=%s reason=\"%.300s\"",
                connection->session.number, bd_code_name(code), bd_error_text(own_error));
-        bd_session_close(connection);
         bd_message message = {.type = BD_MESSAGE_ERROR,
                               .error = {.code = (uint64_t)code,
                                         .text = bd_text_of(bd_error_text(own_error)),
                                         .retryable = bd_code_retryable(code)}};
-        if (connection->state != BD_CONNECTION_PREFACE)
+        if (connection->state >= BD_CONNECTION_HELLO)
             bd_connection_send(connection, &message);
-        connection->state = BD_CONNECTION_LINGERING;
-        connection->lingering_ms = bd_daemon_now_ms(connection->daemon);
-        bd_daemon_start_tick(connection->daemon);
-        bd_connection_touch(connection);
+        bd_connection_hang_up(connection, code);
     }
     bd_error_free(own_error);
+}
+
+void bd_connection_hang_up(bd_connection *connection, bd_code code)
+{
+    bd_session_close(connection);
+    if (connection->websocket)
+        bd_websocket_say_close(connection, code);
+    connection->state = BD_CONNECTION_LINGERING;
+    connection->lingering_ms = bd_daemon_now_ms(connection->daemon);
+    bd_daemon_start_tick(connection->daemon);
+    bd_connection_touch(connection);
 }
 
 void bd_connection_close(bd_connection *connection)
@@ -167,6 +199,8 @@ static void on_closed(uv_handle_t *handle)
         connection->next->previous = connection->previous;
     daemon->connection_count--;
     bd_frame_parser_deinit(&connection->parser);
+    bd_web_close(connection);
+    bd_websocket_close(connection);
     bd_free(connection);
     bd_daemon_connection_closed(daemon);
 }
@@ -228,6 +262,16 @@ static ssize_t receive(bd_connection *connection, uint8_t *place, size_t room)
     return bd_stream_read(&connection->stream, room ? parts : parts + 1, room ? 2 : 1);
 }
 
+/* How much of a payload may be read straight to its place. */
+static size_t direct_room(const bd_connection *connection, uint8_t **out_place)
+{
+    if (connection->state != BD_CONNECTION_OPEN)
+        return 0;
+    size_t room = bd_frame_parser_room(&connection->parser, out_place);
+    size_t fragment = connection->websocket ? bd_ws_room(&connection->websocket->decoder) : room;
+    return room < fragment ? room : fragment;
+}
+
 static void read_some(bd_connection *connection)
 {
     bd_daemon *daemon = connection->daemon;
@@ -235,9 +279,7 @@ static void read_some(bd_connection *connection)
     connection->free_frames_turn = 0;
     for (int round = 0; round < READ_ROUNDS && connection->state != BD_CONNECTION_CLOSED; round++) {
         uint8_t *place = NULL;
-        size_t room = connection->state == BD_CONNECTION_OPEN
-                          ? bd_frame_parser_room(&connection->parser, &place)
-                          : 0;
+        size_t room = direct_room(connection, &place);
         ssize_t got = receive(connection, place, room);
         if (connection->in_handshake && bd_stream_established(&connection->stream))
             end_handshake(connection);
@@ -253,6 +295,8 @@ static void read_some(bd_connection *connection)
         connection->pings_unanswered = 0;
         connection->bytes_in += size;
         daemon->counters.bytes_in += size;
+        if (direct && connection->websocket)
+            bd_ws_filled(&connection->websocket->decoder, place, direct);
         if (direct)
             bd_frame_parser_filled(&connection->parser, direct);
         bd_error *error = take_bytes(connection, daemon->receive, size - direct);
@@ -264,7 +308,20 @@ static void read_some(bd_connection *connection)
     }
 }
 
-static bd_error *take_bytes(bd_connection *connection, const uint8_t *bytes, size_t size)
+static bd_error *take_bytes(bd_connection *connection, uint8_t *bytes, size_t size)
+{
+    size_t offset = 0;
+    if (connection->state == BD_CONNECTION_PREFACE && !connection->websocket &&
+        !connection->preface_bytes && size && bd_http_begins(bytes[0]))
+        bd_web_open(connection);
+    if (connection->state == BD_CONNECTION_HTTP)
+        bd_web_take(connection, bytes, size, &offset);
+    if (connection->websocket)
+        return bd_websocket_take(connection, bytes + offset, size - offset);
+    return bd_connection_take(connection, bytes + offset, size - offset);
+}
+
+bd_error *bd_connection_take(bd_connection *connection, const uint8_t *bytes, size_t size)
 {
     size_t offset = 0, taken;
     if (connection->state == BD_CONNECTION_PREFACE) {
@@ -282,7 +339,10 @@ static bd_error *take_bytes(bd_connection *connection, const uint8_t *bytes, siz
             BD_TRY(take_message(connection));
             if (connection->outbox.bytes > (uint64_t)connection->daemon->config->outbound)
                 flush(connection); /* closes it, if it does not read */
-        } else if (connection->parser.frame.payload_bytes)
+            continue;
+        }
+        connection->parts_taken++;
+        if (connection->parser.frame.payload_bytes)
             BD_TRY(bd_session_payload_done(connection));
     }
     return NULL;
@@ -306,8 +366,11 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
     bool common = theirs.version_min <= ours.version_max && theirs.version_max >= ours.version_min;
     if (!common)
         ours.status = BD_CODE_UNSUPPORTED;
-    bd_preface_encode(&ours, bd_outbox_room(&connection->outbox, BURN_PREFACE_BYTES));
-    bd_outbox_commit(&connection->outbox, BURN_PREFACE_BYTES);
+    connection->parts_taken++;
+    uint8_t *room =
+        bd_outbox_room(&connection->outbox, BURN_PREFACE_BYTES + BD_WS_HEADER_BYTES_MAX);
+    bd_preface_encode(&ours, room);
+    bd_outbox_commit(&connection->outbox, wrap(connection, room, BURN_PREFACE_BYTES, 0));
     bd_connection_touch(connection);
     if (!common)
         BD_FAIL(UNSUPPORTED, "the client speaks protocol versions %u to %u, this daemon %d",
@@ -318,7 +381,7 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
 
 /* Frames that spend no credit are counted instead. The first of a turn is free: who waits for his
  * answers may ask as often as he likes. */
-static bd_error *count_free_frame(bd_connection *connection)
+bd_error *bd_connection_count_free_frame(bd_connection *connection)
 {
     int64_t second = bd_daemon_now_ms(connection->daemon) / 1000;
     if (connection->free_frames_second != second) {
@@ -339,7 +402,7 @@ static bd_error *take_message(bd_connection *connection)
     const bd_message_facts *facts = bd_message_lookup(frame->type);
     connection->daemon->counters.frames_in++;
     if (!facts || !facts->spends_credit)
-        BD_TRY(count_free_frame(connection));
+        BD_TRY(bd_connection_count_free_frame(connection));
     if (!facts && (frame->flags & BURN_FRAME_IGNORABLE))
         return NULL;
     bd_message *message = &connection->message;
@@ -365,6 +428,8 @@ static void flush(bd_connection *connection)
     for (int round = 0;; round++) {
         if (connection->state == BD_CONNECTION_OPEN)
             bd_session_pump(connection);
+        else if (connection->state == BD_CONNECTION_HTTP && bd_web_pump(connection))
+            bd_connection_hang_up(connection, BD_CODE_OK);
         size_t wanted = connection->outbox.bytes, written;
         if (!wanted || round == WRITE_ROUNDS) /* the rest after the others' turn */
             break;
@@ -446,6 +511,13 @@ void bd_connection_tick(bd_connection *connection, int64_t now_ms)
         connection->daemon->counters.late_hello++;
         bd_connection_fail(connection, BD_ERROR(DEADLINE, "no HELLO within %" PRId64 " ms",
                                                 config->hello_timeout));
+        return;
+    case BD_CONNECTION_HTTP:
+        if (!bd_web_late(connection, now_ms))
+            break;
+        read_some(connection);
+        if (connection->state == BD_CONNECTION_HTTP && bd_web_late(connection, now_ms))
+            bd_web_end_late(connection);
         return;
     case BD_CONNECTION_OPEN:
         tick_open(connection, now_ms);

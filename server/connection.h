@@ -13,9 +13,12 @@
 #include "server/outbox.h"
 #include "server/session.h"
 #include "server/stream.h"
+#include "server/web.h"
+#include "server/websocket.h"
 
 typedef enum bd_connection_state {
-    BD_CONNECTION_PREFACE,   /* no byte of the preface may be missing yet */
+    BD_CONNECTION_PREFACE,   /* the preface must come, or what tells it from HTTP */
+    BD_CONNECTION_HTTP,      /* requests of HTTP come, one of which may make it a WebSocket */
     BD_CONNECTION_HELLO,     /* HELLO must come */
     BD_CONNECTION_OPEN,
     BD_CONNECTION_LINGERING, /* a last error goes out, what comes in is dropped */
@@ -38,6 +41,9 @@ struct bd_connection {
     size_t preface_bytes;
     bd_frame_parser parser;
     bd_message message; /* of the frame whose payload comes in */
+    uint64_t parts_taken; /* prefaces and frames */
+    bd_web *web;             /* NULL: it does not speak HTTP */
+    bd_websocket *websocket; /* NULL: frames come and go as they are */
     bd_outbox outbox;
     int64_t opened_ms, read_ms, written_ms, lingering_ms;
     int pings_unanswered;
@@ -55,6 +61,10 @@ void bd_connection_send(bd_connection *connection, const bd_message *message);
 /* The same with a payload that is copied. */
 void bd_connection_send_payload(bd_connection *connection, const bd_message *message,
                                 const void *payload, size_t payload_bytes);
+/* The same with a payload that stays where it is until release(owner). */
+void bd_connection_send_borrowed(bd_connection *connection, const bd_message *message,
+                                 const void *payload, size_t payload_bytes,
+                                 void (*release)(void *owner), void *owner);
 /* Marks it as having something to write. */
 void bd_connection_touch(bd_connection *connection);
 /* Writes what is queued by all that were touched. */
@@ -62,8 +72,17 @@ void bd_connection_flush_all(bd_daemon *daemon);
 
 /* Frees the session's holdings, sends the error, then closes. Consumes the error. */
 void bd_connection_fail(bd_connection *connection, bd_error *own_error);
+/* Frees the session's holdings, says goodbye where the transport knows how, then closes. */
+void bd_connection_hang_up(bd_connection *connection, bd_code code);
 /* Closes at once. */
 void bd_connection_close(bd_connection *connection);
 /* Deadlines; called about four times a second while any connection has one. */
 void bd_connection_tick(bd_connection *connection, int64_t now_ms);
 bool bd_connection_has_deadline(const bd_connection *connection);
+
+/* ---- for the transports ---- */
+/* Takes bytes of preface and frames. */
+bd_error *bd_connection_take(bd_connection *connection, const uint8_t *bytes,
+                             size_t size) BD_MUST_USE;
+/* Counts what came and spent no credit; PROTOCOL if it is too much. */
+bd_error *bd_connection_count_free_frame(bd_connection *connection) BD_MUST_USE;

@@ -12,6 +12,8 @@
 #include "proto/base/alloc.h"
 #include "proto/base/log.h"
 #include "server/connection.h"
+#include "server/files.h"
+#include "server/health.h"
 #include "server/net.h"
 
 enum {
@@ -46,6 +48,7 @@ bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **o
     bd_daemon *daemon = bd_alloc_zeroed(sizeof *daemon);
     daemon->config = config;
     daemon->embedded = embedded_fd >= 0;
+    daemon->www_fd = -1;
     uint64_t files = bd_net_raise_file_limit();
     daemon->connection_max = files > 2 * BD_DESCRIPTORS_RESERVED
                                  ? (size_t)files - BD_DESCRIPTORS_RESERVED
@@ -57,6 +60,8 @@ bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **o
     }
     daemon->started_ms = bd_daemon_now_ms(daemon);
     error = daemon->embedded ? NULL : bd_access_load(config, true, &daemon->access);
+    if (!error && *config->www)
+        error = bd_files_open(config->www, &daemon->www_fd);
     if (!error && !daemon->embedded)
         error = open_listeners(daemon);
     if (!error)
@@ -128,6 +133,8 @@ static void on_wake(uv_async_t *wake)
     bd_daemon *daemon = wake->data;
     for (bd_reply *reply; daemon->engine && (reply = bd_engine_next_reply(daemon->engine));) {
         bd_connection *connection = bd_map_get(&daemon->sessions, reply->session);
+        if (reply->kind == BD_REPLY_PROBED)
+            bd_health_probed(daemon);
         if (connection)
             bd_session_reply(connection, reply);
         else
@@ -182,7 +189,8 @@ static void tick_draining(bd_connection *connection, int64_t now_ms)
         bd_connection_fail(connection,
                            BD_ERROR(UNAVAILABLE, "the daemon shut down before it could answer"));
     else if (late || (quiet && !bd_session_busy(&connection->session) && !connection->outbox.bytes))
-        bd_connection_close(connection);
+        connection->websocket ? bd_connection_hang_up(connection, BD_CODE_UNAVAILABLE)
+                              : bd_connection_close(connection);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -396,5 +404,7 @@ void bd_daemon_close(bd_daemon *daemon)
         bd_log(BD_LOG_ERROR, "daemon", "handles are left in the loop");
     bd_map_deinit(&daemon->sessions);
     bd_access_deinit(&daemon->access);
+    if (daemon->www_fd >= 0)
+        close(daemon->www_fd);
     bd_free(daemon);
 }

@@ -17,6 +17,8 @@
 
 typedef struct bd_connection bd_connection;
 typedef struct bd_daemon bd_daemon;
+typedef struct bd_web bd_web;
+typedef struct bd_websocket bd_websocket;
 
 enum { BD_RECEIVE_BYTES = 256 * 1024, BD_LISTENERS_MAX = 16, BD_DESCRIPTORS_RESERVED = 32 };
 
@@ -33,6 +35,7 @@ typedef struct bd_listener {
 typedef struct bd_daemon_counters {
     uint64_t accepted, refused, sessions, protocol_errors, slow_closed, idle_closed, late_hello;
     uint64_t handshakes_failed, late_handshake;
+    uint64_t hosts_refused, origins_refused, late_requests;
     uint64_t bytes_in, bytes_out, frames_in;
 } bd_daemon_counters;
 
@@ -55,6 +58,8 @@ struct bd_daemon {
     bd_map sessions;          /* number → connection */
     uint64_t next_session;
     bd_daemon_counters counters;
+    int www_fd; /* the folder of web pages; -1: none */
+    int64_t probe_sent_ms; /* to the device thread, which has not answered it; 0: none */
     int64_t started_ms;
     int64_t drain_started_ms; /* 0: not draining */
     bool embedded;            /* serves one inherited connection and ends with it */

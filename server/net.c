@@ -153,6 +153,17 @@ void bd_net_url(int fd, const bd_address *address, char *text, size_t text_bytes
              address->is_tls ? "" : "?insecure");
 }
 
+const char *bd_net_local_text(int fd, char text[BD_PEER_TEXT_BYTES])
+{
+    struct sockaddr_storage name = {0};
+    socklen_t size = sizeof name;
+    text[0] = '\0';
+    if (getsockname(fd, (struct sockaddr *)&name, &size) == 0 &&
+        (name.ss_family == AF_INET || name.ss_family == AF_INET6))
+        address_text(&name, text);
+    return strncmp(text, "::ffff:", 7) == 0 ? text + 7 : text; /* IPv4 on a socket of both */
+}
+
 const char *bd_net_peer_text(int fd, char text[BD_PEER_TEXT_BYTES])
 {
     struct sockaddr_storage name;

@@ -33,6 +33,8 @@ bd_error *bd_net_peer(int fd, uid_t *out_uid, pid_t *out_pid) BD_MUST_USE;
 enum { BD_PEER_TEXT_BYTES = 64 };
 /* The peer's numeric address without its port; "unix" for what has none. Returns text. */
 const char *bd_net_peer_text(int fd, char text[BD_PEER_TEXT_BYTES]);
+/* The address that the peer reached, without its port; empty for a Unix socket. */
+const char *bd_net_local_text(int fd, char text[BD_PEER_TEXT_BYTES]);
 
 /* Raises the limit of open files as far as allowed; returns it. */
 uint64_t bd_net_raise_file_limit(void);

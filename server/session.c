@@ -308,6 +308,7 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
     const bd_error *error = own_reply->error;
     switch (own_reply->kind) {
     case BD_REPLY_CREDIT:
+    case BD_REPLY_PROBED:
     case BD_REPLY_SESSION_CLOSED:
         break;
     case BD_REPLY_DATA:

@@ -261,11 +261,8 @@ static void send_chunk(bd_connection *connection, bd_download *download, size_t 
     if (size <= INLINE_BYTES) {
         bd_connection_send_payload(connection, &message, bytes, size);
     } else {
-        uint8_t *room = bd_outbox_room(&connection->outbox, BD_MESSAGE_FRAME_BYTES_MAX);
-        bd_outbox_commit(&connection->outbox,
-                         bd_message_encode(&message, size, room, BD_MESSAGE_FRAME_BYTES_MAX));
-        bd_outbox_borrow(&connection->outbox, bytes, size, release_buffer,
-                         bd_buffer_retain(download->buffer));
+        bd_connection_send_borrowed(connection, &message, bytes, size, release_buffer,
+                                    bd_buffer_retain(download->buffer));
     }
     download->sent_bytes += size;
 }

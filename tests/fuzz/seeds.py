@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of fuzz_frame and fuzz_message: FOLDER/frame and FOLDER/message. (fuzz_stream needs none: its
+"""Writes the seeds of the fuzz targets frame, message, websocket and http: FOLDER/frame and so on. (fuzz_stream needs none: its
 mutator makes records of its own.)"""
 
 import pathlib
@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
+import websocket_wire as ws
 import wire
 from wire import PREFACE, TYPES, frame, pack
 
@@ -21,6 +22,18 @@ FRAMES = [
     frame("SYNC", b"x" * 4097),
     frame("SYNC", [1], stream=1),
 ]
+WEBSOCKET = [ # for both sides: an odd first byte is the daemon's
+    b"".join(ws.frame(data, *how, mask=mask) for data, how in (
+        (b"Hello", ()), (b"He", (2, False)), (b"tick", (9,)), (b"l", (0, False)), (b"lo", (0,)), (bytes(200), ()), (b"", (10,)),
+        (b"\x03\xe8done", (8,))))
+    for mask in (b"\x37\xfa\x21\x3d", None)
+] + [ws.frame(bytes(70000)), ws.frame(b"x", 1), ws.frame(b"x", reserved=64), ws.frame(b"x", form=127), b"\x82\xff" + bytes(12)]
+HTTP = [
+    ws.request(), ws.request(Origin="https://gpu.example", Sec_WebSocket_Protocol="burnd.v1, burnd.token.YQ"),
+    b"HEAD /x?y HTTP/1.0\r\nHost: [::1]:7\r\nConnection: keep-alive\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"A: b,\r\n" * 65 + b"\r\n",
+    b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: gpu.example.\r\n\r\n",
+    b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nnext",
+]
 VALUES = {
     "ID": [1, 2**53 - 1], "UINT": [0, 2**63 - 1], "INT": [-1, 2**63 - 1, -2**63], "FLAG": [True, False],
     "TEXT": ["", "gr\u00fc\u00df", "x" * 511, "x" * 512], "TEXTS": [[], ["cpu", "ref"], ["a"] * 32, ["a"] * 33],
@@ -29,10 +42,14 @@ VALUES = {
 
 
 def main(folder):
-    for name in ("frame", "message"):
+    for name in ("frame", "message", "websocket", "http"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for i, data in enumerate(FRAMES):
         (folder / "frame" / f"seed{i}").write_bytes(CUTS + data)
+    for name, seeds in (("websocket", WEBSOCKET), ("http", HTTP)):
+        for i, data in enumerate(seeds):
+            for cuts in (CUTS, b"\0" + CUTS[1:]):
+                (folder / name / f"seed{i}-{cuts[0]}").write_bytes(cuts + data)
     text = (wire.ROOT / "proto/messages.def").read_text()
     for name, body in re.findall(r"BEGIN\((\w+),(.*?)END\(\1\)", text, re.S):
         kinds = re.findall(r"FIELD\((\w+),", body)

@@ -33,6 +33,7 @@ DOORS = {
     r"jansson\.h": ("server", "client/ctl"),
     r"llvm-c/": ("backends/cpu",),
     r"Python\.h": ("client/python",),
+    r"llhttp\.h": ("server",),
     r"openssl/": ("server", "client/c"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)

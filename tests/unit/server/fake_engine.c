@@ -141,6 +141,8 @@ static void handle(bd_engine *engine, bd_request *request)
 {
     fake_session *session = bd_map_get(&engine->sessions, request->session);
     const char *slow = getenv("FAKE_SLOW_MS");
+    if (request->kind == BD_REQUEST_PROBE)
+        reply(engine, BD_REPLY_PROBED, request, NULL, NULL);
     if (!session && request->kind != BD_REQUEST_SESSION_OPEN)
         return;
     switch (request->kind) {
@@ -183,6 +185,7 @@ static void handle(bd_engine *engine, bd_request *request)
     case BD_REQUEST_LIST_NAMES:
         reply(engine, BD_REPLY_IMPORTED, request, BD_ERROR(NOT_FOUND, "no names here"), NULL);
         break;
+    case BD_REQUEST_PROBE:
     case BD_REQUEST_CANCEL:
         break;
     }

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/pages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "server/connection.h"
+#include "server/files.h"
+#include "server/health.h"
+#include "server/json.h"
+
+/* Pages of the daemon's own folder: scripts of its own only, WebAssembly, sockets to any burnd. */
+static const char page_headers[] =
+    "Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
+    "connect-src 'self' ws: wss:; img-src 'self' data: blob:; worker-src 'self' blob:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+static bool is_page(const bd_http_head *head, const char *path)
+{
+    size_t size = strcspn(head->target, "?");
+    return size == strlen(path) && memcmp(head->target, path, size) == 0;
+}
+
+static void ready(bd_daemon *daemon, const bd_http_head *head, bd_answer *out)
+{
+    char *text;
+    const char *query = strchr(head->target, '?');
+    bool verbose = query && strncmp(query + 1, "verbose", 7) == 0;
+    int status = bd_health_ready(daemon, &text) ? 200 : 503;
+    text[verbose ? strlen(text) - 1 : strcspn(text, "\n")] = '\0';
+    bd_answer_text(out, status, "%s", text);
+    bd_free(text);
+}
+
+static void version(bd_answer *out)
+{
+    bd_json json = {0};
+    bd_json_begin_object(&json, NULL);
+    bd_json_text(&json, "version", BURN_VERSION);
+    bd_json_uint(&json, "protocol", BURN_PROTOCOL_VERSION);
+    bd_json_end_object(&json);
+    *out = (bd_answer){.status = 200, .type = "application/json", .own_file = -1};
+    out->own_body = bd_json_take(&json, &out->body_bytes);
+}
+
+static void file(const bd_daemon *daemon, const bd_http_head *head, bd_answer *out)
+{
+    uint64_t size;
+    const char *type;
+    int fd;
+    bd_error *error = bd_files_find(daemon->www_fd, head->target, &fd, &size, &type);
+    if (error) {
+        bd_answer_text(out, 404, "%s", bd_error_text(error));
+        bd_error_free(error);
+        return;
+    }
+    *out = (bd_answer){.status = 200,
+                       .type = type,
+                       .headers = page_headers,
+                       .body_bytes = (size_t)size,
+                       .own_file = fd};
+}
+
+void bd_pages_answer(bd_connection *connection, const bd_http_head *head, bd_answer *out)
+{
+    bd_daemon *daemon = connection->daemon;
+    if (is_page(head, "/livez"))
+        bd_answer_text(out, 200, "alive");
+    else if (is_page(head, "/readyz"))
+        ready(daemon, head, out);
+    else if (is_page(head, "/version"))
+        version(out);
+    else if (daemon->www_fd >= 0)
+        file(daemon, head, out);
+    else
+        bd_answer_text(out, 404, "there is no such page");
+}

@@ -50,6 +50,7 @@ export class Burn {
   private readonly scopes: Set<Tensor>[] = [];
   private readonly collected: FinalizationRegistry<number>;
   private gradEnabled = true;
+  private marksAfterTidy = false;
 
   /** Every op by its own name; see proto/OPS.md. */
   readonly ops: Ops;
@@ -137,6 +138,12 @@ export class Burn {
     this._connection.recorded();
   }
 
+  /** @internal The end of a step, once what tidy() disposes of is gone: it needs not outlive the step. */
+  _stepEnded(): void {
+    if (this.scopes.length === 0) this.mark();
+    else this.marksAfterTidy = true;
+  }
+
   /** Milliseconds to the daemon and back; does not wait for the device. */
   ping(options?: WaitOptions): Promise<number> {
     return this._connection.ping(options);
@@ -183,7 +190,8 @@ export class Burn {
   }
 
   /** Runs the function and disposes of all tensors that it made, but for those that it returns (in arrays and objects,
-   * too) or was told to keep(). */
+   * too) or was told to keep(). A training step belongs into one: what is gone before the step ends, the daemon need not
+   * store at all, while what the garbage collector finds later it must. */
   tidy<T>(f: () => T): T {
     const scope = new Set<Tensor>();
     this.scopes.push(scope);
@@ -199,6 +207,8 @@ export class Burn {
         this.scopes.at(-1)?.add(kept);
       }
       for (const tensor of scope) tensor.dispose();
+      if (this.marksAfterTidy && this.alive) this.mark();
+      this.marksAfterTidy = false;
     }
   }
 

@@ -6,6 +6,7 @@ export type { ArrayOf, DType, Nested, NestedValues, TypedArray } from "./dtypes.
 export { BurnError, type BurnErrorCode } from "./errors.js";
 export type { Jit } from "./jit.js";
 export type { Ops } from "./ops_gen.js";
+export * as nn from "./nn.js";
 export * as optim from "./optim.js";
 export type { Index } from "./shape.js";
 export { Tensor, type Operand, type ReduceOptions, type SumOptions } from "./tensor.js";

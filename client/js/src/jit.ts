@@ -94,7 +94,7 @@ export function createJit(burn: Burn): Jit {
         burn.noGrad(() => inputs[input]!.assign(value));
         value.dispose();
       });
-      if (program.endsStep) burn.mark();
+      if (program.endsStep) burn._stepEnded();
       else burn._connection.recorded();
       return restore(program.result, outputs);
     };

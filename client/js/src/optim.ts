@@ -2,7 +2,7 @@
 // Optimizers. Each update rule is one op a parameter, the same in every client; the daemon runs all of a step as one.
 import type { Burn } from "./burn.js";
 import { invalid } from "./errors.js";
-import { Tensor } from "./tensor.js";
+import { Tensor, weak } from "./tensor.js";
 
 const alive = new Map<Burn, Set<WeakRef<Optimizer>>>();
 let traces = 0, marks = 0;
@@ -30,13 +30,13 @@ export abstract class Optimizer {
   protected readonly burn: Burn;
   protected readonly states = new Map<Tensor, State>();
 
-  /** @param parameters leaves that require a gradient, all of one connection
+  /** @param parameters leaves, all of one connection; those without a gradient stay as they are
    * @param lr the learning rate; may be changed between steps */
   protected constructor(readonly parameters: readonly Tensor[], public lr: number) {
     if (!parameters[0]) throw invalid("an optimizer needs parameters");
     if (!(lr >= 0)) throw invalid(`a learning rate of ${lr}`);
     parameters.forEach((p, i) => {
-      if (!p.isLeaf || !p.requiresGrad) throw invalid(`parameter ${i} is no leaf that requires a gradient`);
+      if (!p.isLeaf) throw invalid(`parameter ${i} is no leaf: an op with a gradient made it`);
     });
     this.burn = parameters[0].burn;
     const all = alive.get(this.burn) ?? new Set();
@@ -72,12 +72,12 @@ export abstract class Optimizer {
   step(): void {
     this.burn.noGrad(() => {
       for (const parameter of this.parameters) {
-        const gradient = parameter.grad;
-        if (!gradient) continue;
-        const state = this.stateOf(parameter);
-        if (typeof state.step === "number") state.step++;
-        else state.step.assign(state.step.add(1));
         this.burn.tidy(() => {
+          const gradient = parameter._grad();
+          if (!gradient) return;
+          const state = this.stateOf(parameter);
+          if (typeof state.step === "number") state.step++;
+          else state.step.assign(state.step.add(1));
           const [value, ...tensors] = this.update(parameter, gradient, state);
           parameter.assign(value!);
           tensors.forEach((tensor, i) => {
@@ -88,7 +88,7 @@ export abstract class Optimizer {
       }
     });
     marks++;
-    if (traces === 0) this.burn.mark();
+    if (traces === 0) this.burn._stepEnded();
   }
 
   /** Forgets the gradients of all parameters. */
@@ -155,7 +155,8 @@ export class Adam extends Optimizer {
   protected update(parameter: Tensor, gradient: Tensor, state: State): Tensor[] {
     const o = this.options, [m, v, most] = state.tensors, [beta1, beta2] = o.betas ?? [0.9, 0.999];
     return this.burn._apply(this.op,
-      [parameter, gradient, m, v, most, this.lr, beta1, beta2, o.eps ?? 1e-8, this.decay(), state.step], [o.maximize ? 1 : 0]);
+      [parameter, gradient, m, v, most, this.lr, beta1, beta2, o.eps ?? 1e-8, this.decay(),
+        typeof state.step === "number" ? weak(state.step, false) : state.step], [o.maximize ? 1 : 0]);
   }
 }
 

@@ -147,12 +147,16 @@ export class Tensor<D extends DType = DType> {
   /** What backward() has added up here; null before. Assign null to begin anew. */
   get grad(): Tensor | null {
     const pointer = this.burn._core.exports.grad(this._live());
+    if (this.gradKnown?._pointer !== pointer) this.gradKnown = this.burn._outside(() => this._grad()) ?? undefined;
+    return this.gradKnown ?? null;
+  }
+
+  /** @internal A handle of one's own, which belongs to the tidy() around. */
+  _grad(): Tensor | null {
+    const pointer = this.burn._core.exports.grad(this._live());
     if (pointer === 0) return null;
-    if (this.gradKnown?._pointer !== pointer) {
-      this.burn._core.exports.retain(pointer);
-      this.gradKnown = this.burn._outside(() => new Tensor(this.burn, pointer));
-    }
-    return this.gradKnown!;
+    this.burn._core.exports.retain(pointer);
+    return new Tensor(this.burn, pointer);
   }
 
   set grad(grad: Tensor | null) {
@@ -271,7 +275,7 @@ export class Tensor<D extends DType = DType> {
   // ---- reductions ----
 
   private reduce(op: string, dim: number | readonly number[] | undefined, keepdim: boolean | undefined,
-                 more: Operand[] = [], last: number[] = []): Tensor {
+                 more: (Operand | CoreOperand)[] = [], last: number[] = []): Tensor {
     const dims = dim === undefined ? [] : dimList(typeof dim === "number" ? [dim] : dim, this.rank);
     return this.burn._one(op, [this, ...more], [dims, keepdim ? 1 : 0, ...last]);
   }
@@ -323,12 +327,12 @@ export class Tensor<D extends DType = DType> {
 
   /** The variance: squared deviations divided by the count less the correction, which is 1 at first. */
   var(dim?: number | readonly number[], options?: ReduceOptions & { correction?: number }): Tensor {
-    return this.reduce("var", dim, options?.keepdim, [options?.correction ?? 1]);
+    return this.reduce("var", dim, options?.keepdim, [weak(options?.correction ?? 1, false)]);
   }
 
   /** The square root of the variance. */
   std(dim?: number | readonly number[], options?: ReduceOptions & { correction?: number }): Tensor {
-    return this.reduce("std", dim, options?.keepdim, [options?.correction ?? 1]);
+    return this.reduce("std", dim, options?.keepdim, [weak(options?.correction ?? 1, false)]);
   }
 
   /** log(sum(exp(x))) without overflow. */

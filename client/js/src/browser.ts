@@ -13,5 +13,5 @@ export async function connect(url?: string, options?: ConnectOptions): Promise<B
   const target = url ?? `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}`;
   if (!/^wss?:\/\//.test(target)) throw invalid(`${target}: a page connects by ws://host:port or wss://host:port`);
   const timeoutMs = options?.timeout ?? CONNECT_MS;
-  return Burn._open(await openWebSocket(target, timeoutMs, options?.signal), timeoutMs, options);
+  return Burn._open(() => openWebSocket(target, timeoutMs, options?.signal), timeoutMs, options);
 }

@@ -13,13 +13,14 @@ import type { Transport } from "./transport.js";
 
 /** Tensors of at most so many bytes travel within their op record. */
 const CONSTANT_BYTES = 4096;
+const HANDSHAKE_MS = 5000, PRIVATE_MS = 60000;
 const enum Role { VALUE = 0, INDEX = 1, PARAM = 3 }
 
 /** How to connect. */
 export interface ConnectOptions extends WaitOptions {
   /** The device wanted, such as "cpu" or "cuda"; the daemon's first if left out. */
   device?: string;
-  /** Milliseconds for the connection, and again for the handshake. */
+  /** Milliseconds for the connection, and again for the handshake: 5000 at first; a private daemon has 60000 to start. */
   timeout?: number;
 }
 
@@ -66,9 +67,10 @@ export class Burn {
   }
 
   /** @internal */
-  static async _open(transport: Transport, timeoutMs: number, options: ConnectOptions | undefined): Promise<Burn> {
-    const burn = new Burn(await Core.create(), transport, options?.device ?? "");
-    await burn._connection.open(timeoutMs, options?.signal);
+  static async _open(open: () => Promise<Transport>, timeoutMs: number | undefined, options: ConnectOptions | undefined): Promise<Burn> {
+    const core = await Core.create();
+    const burn = new Burn(core, await open(), options?.device ?? ""); // at once: what comes must not be missed
+    await burn._connection.open(timeoutMs ?? (burn.url === "private:" ? PRIVATE_MS : HANDSHAKE_MS), options?.signal);
     const seed = crypto.getRandomValues(new Uint32Array(2));
     burn.seed(seed[0]! * 2097152 + (seed[1]! >>> 11));
     return burn;
@@ -301,18 +303,18 @@ export class Burn {
   }
 
   /** One value everywhere. */
-  full<D extends DType = "float32">(shape: readonly number[], value: number | boolean | bigint, options?: TensorOptions<D>): Tensor<D> {
+  full<D extends DType = DType>(shape: readonly number[], value: number | boolean | bigint, options?: TensorOptions<D>): Tensor<D> {
     const dtype = options?.dtype ?? (typeof value === "boolean" ? "bool" : "float32");
     return this.made(this._one("full", [weak(value, isFloat(dtype))], [shape, dtypeNumber(dtype)]), options);
   }
 
   /** Zeros. */
-  zeros<D extends DType = "float32">(shape: readonly number[], options?: TensorOptions<D>): Tensor<D> {
+  zeros<D extends DType = DType>(shape: readonly number[], options?: TensorOptions<D>): Tensor<D> {
     return this.full(shape, 0, options);
   }
 
   /** Ones. */
-  ones<D extends DType = "float32">(shape: readonly number[], options?: TensorOptions<D>): Tensor<D> {
+  ones<D extends DType = DType>(shape: readonly number[], options?: TensorOptions<D>): Tensor<D> {
     return this.full(shape, 1, options);
   }
 
@@ -325,13 +327,13 @@ export class Burn {
   }
 
   /** Evenly spaced numbers from start to end, both included. */
-  linspace<D extends DType = "float32">(start: number, end: number, count: number, options?: TensorOptions<D>): Tensor<D> {
+  linspace<D extends DType = DType>(start: number, end: number, count: number, options?: TensorOptions<D>): Tensor<D> {
     return this.made(this._one("linspace", [weak(start, true), weak(end, true)],
       [count, dtypeNumber(options?.dtype ?? "float32")]), options);
   }
 
   /** 1 on the diagonal, else 0. */
-  eye<D extends DType = "float32">(rows: number, columns = rows, options?: TensorOptions<D>): Tensor<D> {
+  eye<D extends DType = DType>(rows: number, columns = rows, options?: TensorOptions<D>): Tensor<D> {
     return this.made(this._one("eye", [], [rows, columns, dtypeNumber(options?.dtype ?? "float32")]), options);
   }
 
@@ -349,19 +351,19 @@ export class Burn {
   }
 
   /** Uniform in [low, high). */
-  uniform<D extends DType = "float32">(shape: readonly number[], low = 0, high = 1, options?: TensorOptions<D>): Tensor<D> {
+  uniform<D extends DType = DType>(shape: readonly number[], low = 0, high = 1, options?: TensorOptions<D>): Tensor<D> {
     return this.made(this._one("uniform", [weak(low, true), weak(high, true)],
       [shape, dtypeNumber(options?.dtype ?? "float32"), ...this._draw(elements(shape))]), options);
   }
 
   /** Normally distributed. */
-  normal<D extends DType = "float32">(shape: readonly number[], mean = 0, std = 1, options?: TensorOptions<D>): Tensor<D> {
+  normal<D extends DType = DType>(shape: readonly number[], mean = 0, std = 1, options?: TensorOptions<D>): Tensor<D> {
     return this.made(this._one("normal", [weak(mean, true), weak(std, true)],
       [shape, dtypeNumber(options?.dtype ?? "float32"), ...this._draw(elements(shape))]), options);
   }
 
   /** Integers from low to high - 1. */
-  randint<D extends DType = "int32">(shape: readonly number[], low: number, high: number, options?: TensorOptions<D>): Tensor<D> {
+  randint<D extends DType = DType>(shape: readonly number[], low: number, high: number, options?: TensorOptions<D>): Tensor<D> {
     return this.made(this._one("randint", [weak(low, false), weak(high, false)],
       [shape, dtypeNumber(options?.dtype ?? "int32"), ...this._draw(elements(shape))]), options);
   }

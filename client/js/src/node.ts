@@ -10,7 +10,7 @@ import { openWebSocket } from "./websocket.js";
 
 export * from "./index.js";
 
-const CONNECT_MS = 5000, PRIVATE_MS = 60000;
+const CONNECT_MS = 5000;
 
 async function open(url: string, timeoutMs: number, options: ConnectOptions | undefined): Promise<Transport> {
   if (/^(unix|tcp|tls):\/\//.test(url)) return openSocket(url, timeoutMs, options?.signal);
@@ -40,7 +40,5 @@ export async function connect(url?: string, options?: ConnectOptions): Promise<B
   const timeoutMs = options?.timeout ?? CONNECT_MS;
   const device = url && /[?&]device=([^&]*)/.exec(url)?.[1];
   const chosen = device ? { device, ...options } : options;
-  const transport = await (url ? open(url, timeoutMs, chosen) : lookUp(timeoutMs, chosen));
-  const isPrivate = transport.url === "private:";
-  return Burn._open(transport, options?.timeout ?? (isPrivate ? PRIVATE_MS : CONNECT_MS), chosen);
+  return Burn._open(() => (url ? open(url, timeoutMs, chosen) : lookUp(timeoutMs, chosen)), options?.timeout, chosen);
 }

@@ -190,7 +190,7 @@ static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
     slab_bytes = (slab_bytes + SLAB_GRAIN - 1) / SLAB_GRAIN * SLAB_GRAIN;
     void *memory = NULL;
     BD_TRY(spans->alloc(spans->device, slab_bytes, &memory));
-    if (!bd_alloc_is_left(HEADROOM_BYTES)) {
+    if (!bd_alloc_keep_reserve() || !bd_alloc_is_left(HEADROOM_BYTES)) {
         spans->free_slab(spans->device, memory, slab_bytes);
         BD_FAIL(NO_MEMORY, "the process has no memory left for %zu bytes", slab_bytes);
     }

@@ -145,8 +145,17 @@ static void on_wake(uv_async_t *wake)
 
 /* ---- loop, signals, timers ------------------------------------------------------------------- */
 
+/* libuv aborts where it has no memory: it takes ours, with its reserve. */
+static void *allocate_items(size_t count, size_t size_bytes)
+{
+    size_t bytes;
+    return bd_size_mul(count, size_bytes, &bytes) ? bd_alloc_zeroed(bytes) : NULL;
+}
+
 static bd_error *open_loop(bd_daemon *daemon)
 {
+    bd_alloc_keep_reserve();
+    uv_replace_allocator(bd_alloc, bd_realloc, allocate_items, bd_free);
     int status = uv_loop_init(&daemon->loop);
     if (status == 0)
         status = uv_async_init(&daemon->loop, &daemon->wake, on_wake);
@@ -268,14 +277,13 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
     (void)events;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         int fd;
-        bd_accept got = daemon->connection_count >= daemon->connection_max
-                            ? BD_ACCEPT_EXHAUSTED
-                            : bd_net_accept(listener->fd, &fd);
+        bool full = daemon->connection_count >= daemon->connection_max || !bd_alloc_keep_reserve();
+        bd_accept got = full ? BD_ACCEPT_EXHAUSTED : bd_net_accept(listener->fd, &fd);
         if (got == BD_ACCEPT_NONE)
             return;
         if (got == BD_ACCEPT_EXHAUSTED) {
             bd_log(BD_LOG_WARN, "daemon",
-                   "no descriptors left, not accepting connections=%zu url=\"%s\"",
+                   "no descriptors or memory left, not accepting connections=%zu url=\"%s\"",
                    daemon->connection_count, listener->url);
             uv_poll_stop(&listener->poll);
             listener->paused = true;

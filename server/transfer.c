@@ -42,7 +42,7 @@ bd_error *bd_transfer_await(bd_connection *connection, bd_request *own_request,
 {
     size_t size = (size_t)frame->payload_bytes;
     own_request->credit_bytes = connection->session.frame_cost;
-    own_request->payload = bd_try_alloc(size ? size : 1);
+    own_request->payload = bd_alloc_keep_reserve() ? bd_try_alloc(size ? size : 1) : NULL;
     own_request->payload_bytes = size;
     if (!own_request->payload) {
         bd_request_destroy(own_request);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/base/alloc.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__
@@ -14,26 +15,54 @@ void *bd_try_alloc(size_t size_bytes)
     return malloc(size_bytes ? size_bytes : 1);
 }
 
-/* What cannot be done without. */
-static void *needed(void *block)
+enum { RESERVE_BYTES = 1 << 20 };
+static _Atomic(void *) reserve;
+
+bool bd_alloc_keep_reserve(void)
 {
+    if (atomic_load(&reserve))
+        return true;
+    void *none = NULL, *block = bd_try_alloc(RESERVE_BYTES);
+    if (block && !atomic_compare_exchange_strong(&reserve, &none, block))
+        free(block); /* another thread was first */
+    return block != NULL;
+}
+
+static void spend_reserve(void)
+{
+    void *block = atomic_exchange(&reserve, NULL);
     BD_ASSERT(block && "the host has no memory left");
-    return block;
+    free(block);
 }
 
 void *bd_alloc(size_t size_bytes)
 {
-    return needed(bd_try_alloc(size_bytes));
+    void *block = bd_try_alloc(size_bytes);
+    while (!block) {
+        spend_reserve();
+        block = bd_try_alloc(size_bytes);
+    }
+    return block;
 }
 
 void *bd_alloc_zeroed(size_t size_bytes)
 {
-    return needed(calloc(1, size_bytes ? size_bytes : 1));
+    void *block = calloc(1, size_bytes ? size_bytes : 1);
+    while (!block) {
+        spend_reserve();
+        block = calloc(1, size_bytes ? size_bytes : 1);
+    }
+    return block;
 }
 
 void *bd_realloc(void *block, size_t size_bytes)
 {
-    return needed(realloc(block, size_bytes ? size_bytes : 1));
+    void *moved = realloc(block, size_bytes ? size_bytes : 1);
+    while (!moved) {
+        spend_reserve();
+        moved = realloc(block, size_bytes ? size_bytes : 1);
+    }
+    return moved;
 }
 
 void bd_free(void *block)

@@ -205,8 +205,8 @@ class Daemon:
         self.path = self.folder.name + "/burnd.sock"
         listen = ["--listen=unix://" + self.path] + (["--listen=tcp://127.0.0.1:0?insecure"] if tcp else []) + (
             ["--listen=tls://127.0.0.1:0"] if tls else [])
-        settings = dict(os.environ, XDG_CACHE_HOME=self.folder.name + "/cache",
-                        XDG_STATE_HOME=self.folder.name + "/state", **(environment or {}))
+        settings = os.environ | {"XDG_CACHE_HOME": self.folder.name + "/cache",
+                                 "XDG_STATE_HOME": self.folder.name + "/state"} | (environment or {})
         command = [BURND, *listen, *flags]
         if files:
             command = ["prlimit", f"--nofile={files}", *command]

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every allocation of a handshake, a batch, an upload and a read fails once, in turn. The client gets its answer or a
+typed error; the daemon lives on, serves others and holds nothing afterwards."""
+
+import mmap
+import os
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import pytest
+
+from test_server_ops import batch, floats, record
+from wire import BURND, CODES, F32, U8, Closed, Daemon, eventually, frame
+
+LIBRARY = pathlib.Path(BURND).parents[1] / "tests/failing_alloc.so"
+MOST = 2000 if os.environ.get("BURN_TEST_LONG") else 120  # failures of one phase, spread over its allocations
+REFUSALS = {CODES[name] for name in ("NO_MEMORY", "UNAVAILABLE")}
+
+
+class Failing(Daemon):
+    """A daemon whose allocator takes orders. It compiles nothing: LLVM ends a process that has no memory for it."""
+
+    def __init__(self, folder):
+        path = folder / "orders"
+        path.write_bytes(bytes(16))
+        with open(path, "r+b") as file:
+            self.orders = mmap.mmap(file.fileno(), 16)
+        cache = {"XDG_CACHE_HOME": str(folder / "cache")}
+        with Daemon("--threads=1", environment=cache) as first:
+            ready(first).close()
+        super().__init__("--threads=1", "--compile=never",
+                         environment=cache | {"LD_PRELOAD": str(LIBRARY), "BURN_FAILING_ALLOC": str(path)})
+
+    def calls(self):
+        return struct.unpack_from("<Q", self.orders, 0)[0]
+
+    def fail(self, number):
+        struct.pack_into("<q", self.orders, 8, number)
+
+    def pending(self):
+        return struct.unpack_from("<q", self.orders, 8)[0] > 0
+
+
+class Refused(Exception):
+    """The daemon said why."""
+
+
+def answer(client, wanted):
+    """Fields and payload of the answer. An error must be a refusal."""
+    while True:
+        name, fields, payload = client.receive()
+        if name == "ERROR":
+            assert fields[1] in REFUSALS, fields
+            raise Refused(fields)
+        if name == "SYNCED" and fields[1] != 0:
+            assert fields[1] in REFUSALS, fields
+            raise Refused(fields)
+        if name == wanted:
+            return fields, payload
+
+
+def handshake(daemon, client):
+    daemon.connect().close()
+
+
+def run_batch(daemon, client):
+    client.send(batch(client.next, record("matmul", client.next - 1, client.next - 1), record("free", [1])))
+    client.next += 1
+    client.send(frame("SYNC", [client.next]))
+    answer(client, "SYNCED")
+
+
+def upload(daemon, client):
+    client.put(client.next, U8, [100000], bytes(100000), chunk=30000)
+    client.next += 1
+    client.send(batch(client.next, record("free", [1])))
+    client.send(frame("SYNC", [client.next]))
+    answer(client, "SYNCED")
+
+
+def read(daemon, client):
+    client.send(frame("GET", [client.next + 1000, 1]))
+    client.next += 1
+    assert answer(client, "DATA")[1] == floats(1, 2, 3, 4)
+
+
+def ready(daemon):
+    """A session with one tensor, that has used all the ways once."""
+    client = daemon.connect()
+    client.put(1, F32, [2, 2], floats(1, 2, 3, 4))
+    client.next = 2
+    for phase in (run_batch, upload, read):
+        phase(daemon, client)
+    return client
+
+
+@pytest.mark.parametrize("phase", [handshake, run_batch, upload, read])
+def test_every_allocation_fails_once(phase, tmp_path):
+    with Failing(tmp_path) as daemon:
+        other = ready(daemon)
+        client = ready(daemon)
+        before = daemon.calls()
+        phase(daemon, client)
+        count = daemon.calls() - before
+        assert count > 0
+        refused = failed = 0
+        for number in range(1, count + 3, max(1, count // MOST)):
+            daemon.fail(number)
+            try:
+                phase(daemon, client)
+            except (Refused, Closed):
+                refused += 1
+            failed += not daemon.pending()
+            daemon.fail(0)
+            if refused:
+                client.close()
+                client = ready(daemon)
+            assert daemon.process.poll() is None, daemon.text()
+            read(daemon, other)
+        assert failed >= min(count, MOST) // 2, (failed, count)
+        client.close()
+        assert eventually(lambda: other.report("STATS")["sessions"]["open"] == 1), other.report("STATS")
+        other.close()

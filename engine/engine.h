@@ -58,6 +58,8 @@ typedef enum bd_request_kind {
     BD_REQUEST_IMPORT,     /* name; id, id_count: ids of the new tensors */
     BD_REQUEST_UNEXPORT,   /* name, and all below it */
     BD_REQUEST_LIST_NAMES, /* name: a prefix, or empty */
+    BD_REQUEST_EXPORT_PROGRAM, /* name, program, payload: a signature (proto/signature.h) */
+    BD_REQUEST_IMPORT_PROGRAM, /* name, program */
     BD_REQUEST_PROBE, /* of no session: answered as soon as the device thread looks */
     BD_REQUEST_CANCEL, /* the session's GET or SYNC of number `request`, if it still waits, is
                           answered at once with CANCELLED; each of them gets exactly one answer */
@@ -75,10 +77,10 @@ typedef struct bd_request {
     burn_tensor_type type;   /* PUT */
     bd_buffer *buffer; /* PUT; moves. NULL: the upload was refused, the tensor is poisoned … */
     bd_error *error;   /* … with this; moves */
-    uint8_t *payload;  /* OPS, PROGRAM_DEFINE, EXPORT: heap (bd_alloc), moves */
+    uint8_t *payload;  /* OPS, PROGRAM_DEFINE, EXPORT*: heap (bd_alloc), moves */
     size_t payload_bytes;
     size_t credit_bytes; /* given back to the client when the request was taken up */
-    uint64_t program;    /* PROGRAM_DEFINE, _DROP: minted by the client, private to the session */
+    uint64_t program;    /* PROGRAM_*, *_PROGRAM: minted by the client, private to the session */
     uint32_t program_inputs; /* PROGRAM_DEFINE: ids first_output - program_inputs … first_output - 1
                                 are its inputs */
     char name[BURN_NAME_BYTES_MAX + 1]; /* PROGRAM_DEFINE, of programs and published values */
@@ -96,7 +98,7 @@ typedef enum bd_reply_kind {
     BD_REPLY_SYNCED, /* error = first one since the last SYNC, or NULL */
     BD_REPLY_CREDIT, /* credit_bytes were taken up */
     BD_REPLY_DONE,   /* PROGRAM_DEFINE, _DROP, EXPORT, UNEXPORT: error or NULL */
-    BD_REPLY_IMPORTED, /* payload: parts (proto/name.h), or error */
+    BD_REPLY_IMPORTED, /* payload: parts (proto/name.h) or a signature, or error */
     BD_REPLY_NAMES,    /* payload: [name, bytes, dtype, [dim, …]] one behind the other */
     BD_REPLY_PROBED,
 } bd_reply_kind;

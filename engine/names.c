@@ -2,11 +2,14 @@
 #include "engine/names.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/base/alloc.h"
 #include "proto/name.h"
+
+enum { BOUND = '#' }; /* in names of what belongs to a program */
 
 struct bd_holder {
     bd_holder *next;
@@ -27,14 +30,30 @@ struct bd_names {
 static void release(bd_named *named)
 {
     bd_buffer_release(named->buffer);
+    bd_program_release(named->program);
+    bd_free(named->signature.bytes);
     bd_free(named->name);
+}
+
+bool bd_named_is_tensor(const bd_named *named)
+{
+    return !named->program && !strchr(named->name, BOUND);
+}
+
+uint64_t bd_named_bytes(const bd_named *named, size_t count)
+{
+    uint64_t bytes = named->buffer ? named->buffer->size_bytes : 0;
+    for (size_t i = 1; named->program && i < count && strchr(named[i].name, BOUND); i++)
+        bytes += named[i].buffer->size_bytes;
+    return bytes;
 }
 
 /* A name ends. Who still holds the value pays for it again. */
 static void end_name(bd_memory *memory, bd_named *named)
 {
     bd_account *before = bd_memory_account(memory, named->account);
-    if (--named->buffer->names == 0 && before && bd_buffer_is_shared(named->buffer))
+    if (named->buffer && --named->buffer->names == 0 && before &&
+        bd_buffer_is_shared(named->buffer))
         bd_error_free(bd_buffer_charge(named->buffer, before, &before));
     named->holder->count--;
     release(named);
@@ -172,7 +191,8 @@ static bd_error *check_parts(const bd_publication *publication)
     if (parts->count == 0)
         BD_FAIL(INVALID, "nothing is published under \"%s\"", publication->name);
     for (size_t i = 1; i < parts->count; i++)
-        if (bd_name_is_within(parts->items[i].name, parts->items[i - 1].name, &part))
+        if (!strchr(parts->items[i].name, BOUND) &&
+            bd_name_is_within(parts->items[i].name, parts->items[i - 1].name, &part))
             BD_FAIL(INVALID, "\"%s\" cannot be published beside \"%s\"", parts->items[i].name,
                     parts->items[i - 1].name);
     return NULL;
@@ -199,13 +219,16 @@ static bd_error *charge(const bd_holder *holder, bd_named_list *parts)
     size_t done = 0;
     for (; done < parts->count && !error; done++) {
         bd_buffer *buffer = parts->items[done].buffer;
+        if (!buffer)
+            continue;
         before[done] = buffer->account;
         parts->items[done].account = buffer->account->session;
         if (buffer->account->session < BD_HOLDERS_FROM)
             error = bd_buffer_charge(buffer, holder->account, &before[done]);
     }
     for (size_t i = done; error && i-- > 0;)
-        bd_error_free(bd_buffer_charge(parts->items[i].buffer, before[i], &before[i]));
+        if (parts->items[i].buffer)
+            bd_error_free(bd_buffer_charge(parts->items[i].buffer, before[i], &before[i]));
     bd_free(before);
     return error;
 }
@@ -227,7 +250,8 @@ static bd_error *publish(bd_names *names, bd_holder *holder, bd_publication *pub
     BD_TRY(charge(holder, parts));
     for (size_t i = 0; i < parts->count; i++) {
         parts->items[i].holder = holder;
-        parts->items[i].buffer->names++;
+        if (parts->items[i].buffer)
+            parts->items[i].buffer->names++;
     }
     holder->count += parts->count;
     splice(names->memory, space, place, count, parts);
@@ -291,4 +315,34 @@ bd_error *bd_publication_add(bd_publication *publication, const char *part, size
     bd_type_copy(&named.type, &stored->type);
     *bd_vec_push(&publication->parts) = named;
     return NULL;
+}
+
+void bd_publication_add_program(bd_publication *publication, bd_program *program,
+                                bd_pack own_signature)
+{
+    *bd_vec_push(&publication->parts) = (bd_named){.name = bd_strdup(publication->name),
+                                                   .program = bd_program_retain(program),
+                                                   .signature = own_signature};
+}
+
+void bd_publication_add_bound(bd_publication *publication, uint32_t input, const bd_stored *stored)
+{
+    char name[BURN_NAME_BYTES_MAX + 16];
+    snprintf(name, sizeof name, "%s/%c%08" PRIx32, publication->name, BOUND, input);
+    bd_named named = {.name = bd_strdup(name),
+                      .buffer = bd_buffer_retain(stored->buffer),
+                      .input = input};
+    bd_type_copy(&named.type, &stored->type);
+    *bd_vec_push(&publication->parts) = named;
+}
+
+uint64_t bd_publication_order(const bd_publication *publication)
+{
+    uint64_t order = 0;
+    for (size_t i = 0; i < publication->parts.count; i++) {
+        const bd_buffer *buffer = publication->parts.items[i].buffer;
+        if (buffer && buffer->ready > order)
+            order = buffer->ready;
+    }
+    return order;
 }

@@ -12,21 +12,33 @@
 #include <stdint.h>
 
 #include "engine/memory.h"
+#include "engine/program.h"
 #include "engine/tensor.h"
 #include "proto/base/vec.h"
 #include "proto/limits.h"
+#include "proto/pack.h"
 
 typedef struct bd_names bd_names;
 typedef struct bd_holder bd_holder; /* a principal */
 
+/* A tensor; or a program, which the tensors that belong to it follow: theirs are names that no
+ * client can use. */
 typedef struct bd_named {
     char *name; /* the whole name; owned */
     burn_tensor_type type;
-    bd_buffer *buffer; /* retained */
+    bd_buffer *buffer;   /* retained; NULL: a program */
+    bd_program *program; /* retained; NULL: a tensor */
+    bd_pack signature;   /* of the program, owned: what its importer is told */
+    uint32_t input;      /* of a tensor that belongs to a program: which input it is */
     bd_holder *holder; /* who published it */
     uint64_t account;  /* number of the account that the buffer came from */
 } bd_named;
 typedef BD_VEC(bd_named) bd_named_list;
+
+/* False for a program and what belongs to it. */
+bool bd_named_is_tensor(const bd_named *named);
+/* Bytes of the value; of a program, those of its tensors among the `count` names from here on. */
+uint64_t bd_named_bytes(const bd_named *named, size_t count);
 
 bd_names *bd_names_create(bd_memory *memory, uint32_t names_max);
 void bd_names_clear(bd_names *names); /* ends all names */
@@ -46,6 +58,14 @@ void bd_publication_destroy(bd_publication *publication);
 /* The part "" is the name itself. INVALID for a part that is no name. */
 bd_error *bd_publication_add(bd_publication *publication, const char *part, size_t part_bytes,
                              const bd_stored *stored) BD_MUST_USE;
+
+/* The only part; the signature moves. */
+void bd_publication_add_program(bd_publication *publication, bd_program *program,
+                                bd_pack own_signature);
+void bd_publication_add_bound(bd_publication *publication, uint32_t input,
+                              const bd_stored *stored);
+/* The submission that the last of its values waits for. */
+uint64_t bd_publication_order(const bd_publication *publication);
 
 /* Replaces what stands at the name and below it; takes the parts over, also after an error.
  * INVALID for parts that exclude each other, CONFLICT if the name stands below another one, LIMIT

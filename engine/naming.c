@@ -10,6 +10,7 @@
 #include "proto/base/alloc.h"
 #include "proto/limits.h"
 #include "proto/name.h"
+#include "proto/signature.h"
 
 /* ---- publishing ------------------------------------------------------------------------------ */
 
@@ -29,26 +30,50 @@ static void answer_export(bd_session *session, uint64_t request, const char *nam
     bd_error_free(error);
 }
 
-/* *out_cut: a value is not planned yet. */
-static bd_error *add_part(bd_session *session, bd_publication *publication, bd_unpack *unpack,
-                          uint64_t *order, bool *out_cut)
+bd_error *bd_naming_find(bd_session *session, uint64_t id, bd_stored **out)
 {
-    bd_text part;
-    uint64_t id = 0;
-    BD_TRY(bd_name_unpack_export(unpack, &part, &id));
     bd_tensor *tensor = bd_tensors_find(&session->tensors, id);
     if (!tensor)
         BD_FAIL(NOT_FOUND, "tensor %" PRIu64 " is unknown or was freed", id);
-    if (tensor->state == BD_TENSOR_VALUE) {
-        *out_cut = true;
-        return NULL;
-    }
     bd_error *spoilt = bd_stream_spoiled(tensor);
     if (spoilt)
         return bd_error_retain(spoilt);
-    if (tensor->stored->buffer->ready > *order)
-        *order = tensor->stored->buffer->ready;
-    return bd_publication_add(publication, part.bytes, part.size_bytes, tensor->stored);
+    *out = tensor->state == BD_TENSOR_STORED ? tensor->stored : NULL;
+    return NULL;
+}
+
+bool bd_naming_finish(bd_session *session, const bd_request *request,
+                      bd_publication *own_publication, bd_error *own_error, bool cut)
+{
+    if (own_error || cut) {
+        bd_publication_destroy(own_publication);
+        if (own_error)
+            answer_export(session, request->request, request->name, own_error);
+        else
+            bd_session_cut(session);
+        return !cut || own_error;
+    }
+    bd_waiter *waiter = bd_alloc_zeroed(sizeof *waiter);
+    waiter->kind = BD_REQUEST_EXPORT;
+    waiter->request = request->request;
+    waiter->order = bd_publication_order(own_publication);
+    waiter->publication = own_publication;
+    session->publishing++;
+    bd_session_wait_for(session, waiter);
+    return true;
+}
+
+/* *out_cut: a value is not planned yet. */
+static bd_error *add_part(bd_session *session, bd_publication *publication, bd_unpack *unpack,
+                          bool *out_cut)
+{
+    bd_text part;
+    uint64_t id = 0;
+    bd_stored *stored = NULL;
+    BD_TRY(bd_name_unpack_export(unpack, &part, &id));
+    BD_TRY(bd_naming_find(session, id, &stored));
+    *out_cut = !stored;
+    return stored ? bd_publication_add(publication, part.bytes, part.size_bytes, stored) : NULL;
 }
 
 bool bd_naming_export(bd_session *session, const bd_request *request)
@@ -56,35 +81,17 @@ bool bd_naming_export(bd_session *session, const bd_request *request)
     bd_unpack unpack = {.cursor = request->payload,
                         .end = request->payload + request->payload_bytes};
     bd_publication *publication = bd_publication_create(request->name);
-    uint64_t order = 0;
     bool cut = false;
     bd_error *error = NULL;
     while (!error && !cut && unpack.cursor < unpack.end)
-        error = add_part(session, publication, &unpack, &order, &cut);
-    if (error || cut)
-        bd_publication_destroy(publication);
-    if (error) {
-        answer_export(session, request->request, request->name, error);
-        return true;
-    }
-    if (cut) {
-        bd_session_cut(session);
-        return false;
-    }
-    bd_waiter *waiter = bd_alloc_zeroed(sizeof *waiter);
-    waiter->kind = BD_REQUEST_EXPORT;
-    waiter->request = request->request;
-    waiter->order = order;
-    waiter->publication = publication;
-    session->publishing++;
-    bd_session_wait_for(session, waiter);
-    return true;
+        error = add_part(session, publication, &unpack, &cut);
+    return bd_naming_finish(session, request, publication, error, cut);
 }
 
 static bd_error *fault_of(const bd_publication *publication)
 {
     for (size_t i = 0; i < publication->parts.count; i++)
-        if (publication->parts.items[i].buffer->error)
+        if (publication->parts.items[i].buffer && publication->parts.items[i].buffer->error)
             return bd_error_retain(publication->parts.items[i].buffer->error);
     return NULL;
 }
@@ -111,29 +118,36 @@ void bd_naming_publish(bd_session *session, bd_waiter *waiter)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* EXPORTs before this request come first. */
-static bool must_wait(bd_session *session)
+bool bd_naming_must_wait(bd_session *session)
 {
     session->awaits_names = session->publishing > 0;
     return session->awaits_names;
 }
 
 static void answer_payload(bd_session *session, bd_reply_kind kind, uint64_t request,
-                           uint8_t *own_payload, size_t size_bytes)
+                           bd_pack own_payload)
 {
     bd_reply *reply = bd_core_new_reply(kind, session, request);
-    reply->payload = own_payload;
-    reply->payload_bytes = size_bytes;
+    reply->payload = own_payload.bytes;
+    reply->payload_bytes = own_payload.used;
     bd_core_reply(session->core, reply);
 }
 
-static bd_error *check_ids(bd_session *session, const bd_request *request, size_t count)
+void bd_naming_answer(bd_session *session, uint64_t request, bd_pack own_payload)
+{
+    answer_payload(session, BD_REPLY_IMPORTED, request, own_payload);
+}
+
+static bd_error *check_ids(bd_session *session, const bd_request *request, size_t count,
+                           bool of_programs)
 {
     if (request->id <= session->last_id)
         BD_FAIL(CONFLICT, "ids must increase: tensor %" PRIu64 " comes after %" PRIu64, request->id,
                 session->last_id);
     if (request->id_count > BURN_ID_MAX || request->id > BURN_ID_MAX - request->id_count)
         BD_FAIL(INVALID, "tensor ids end at %" PRIu64, (uint64_t)BURN_ID_MAX);
+    if (!count && of_programs)
+        BD_FAIL(INVALID, "\"%s\" is a program: tensors have other names", request->name);
     if (!count)
         BD_FAIL(NOT_FOUND, "there is no name \"%s\"", request->name);
     if (count > request->id_count)
@@ -145,26 +159,40 @@ static bd_error *check_ids(bd_session *session, const bd_request *request, size_
     return NULL;
 }
 
-static void pack_parts(bd_pack *pack, const bd_named *named, size_t count, const char *name)
+/* Tensors among the names. Returns how many there are. */
+static size_t pack_parts(bd_pack *pack, const bd_named *named, size_t count, const char *name)
 {
     const char *part = NULL;
+    size_t tensors = 0;
     for (size_t i = 0; i < count; i++)
-        if (bd_name_is_within(named[i].name, name, &part))
-            bd_name_pack_import(pack, part, named[i].type.dtype, &named[i].type.shape);
+        if (bd_named_is_tensor(&named[i]) && bd_name_is_within(named[i].name, name, &part)) {
+            bd_name_pack_import(pack, part, &named[i].type);
+            tensors++;
+        }
+    return tensors;
+}
+
+static void make_tensors(bd_session *session, uint64_t id, const bd_named *named, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bd_named_is_tensor(&named[i]))
+            bd_tensor_store(bd_tensors_add(&session->tensors, id++), &named[i].type,
+                            bd_buffer_retain(named[i].buffer), ++session->core->next_tensor);
+    session->last_id = id - 1;
 }
 
 bool bd_naming_import(bd_session *session, const bd_request *request)
 {
-    if (must_wait(session))
+    if (bd_naming_must_wait(session))
         return false;
-    bd_core *core = session->core;
     size_t count = 0;
-    const bd_named *named = bd_names_find(core->names, session->holder, request->name, &count);
+    const bd_named *named =
+        bd_names_find(session->core->names, session->holder, request->name, &count);
     bd_pack pack = {0};
-    pack_parts(&pack, named, count, request->name);
-    bd_error *error = check_ids(session, request, count);
+    size_t tensors = pack_parts(&pack, named, count, request->name);
+    bd_error *error = check_ids(session, request, tensors, count > 0);
     if (!error && pack.used > BURN_REPORT_BYTES_MAX)
-        error = BD_ERROR(LIMIT, "%zu names below \"%s\" do not fit one answer", count,
+        error = BD_ERROR(LIMIT, "%zu names below \"%s\" do not fit one answer", tensors,
                          request->name);
     if (error) {
         bd_session_tell(session, BD_REPLY_IMPORTED, request->request, error);
@@ -172,17 +200,14 @@ bool bd_naming_import(bd_session *session, const bd_request *request)
     }
     pack = (bd_pack){.bytes = bd_alloc(pack.used), .capacity = pack.used};
     pack_parts(&pack, named, count, request->name);
-    for (size_t i = 0; i < count; i++)
-        bd_tensor_store(bd_tensors_add(&session->tensors, request->id + i), &named[i].type,
-                        bd_buffer_retain(named[i].buffer), ++core->next_tensor);
-    session->last_id = request->id + count - 1;
-    answer_payload(session, BD_REPLY_IMPORTED, request->request, pack.bytes, pack.used);
+    make_tensors(session, request->id, named, count);
+    bd_naming_answer(session, request->request, pack);
     return true;
 }
 
 bool bd_naming_unexport(bd_session *session, const bd_request *request)
 {
-    if (must_wait(session))
+    if (bd_naming_must_wait(session))
         return false;
     bd_error *error = bd_names_remove(session->core->names, session->holder, request->name);
     count_names(session->core);
@@ -193,20 +218,18 @@ bool bd_naming_unexport(bd_session *session, const bd_request *request)
 static void pack_list(bd_pack *pack, const bd_named *named, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const burn_shape *shape = &named[i].type.shape;
+        if (!named[i].program && !bd_named_is_tensor(&named[i]))
+            continue;
         bd_pack_array(pack, 4);
         bd_pack_str_bytes(pack, named[i].name, strlen(named[i].name));
-        bd_pack_int(pack, (int64_t)named[i].buffer->size_bytes);
-        bd_pack_int(pack, named[i].type.dtype);
-        bd_pack_array(pack, (uint32_t)shape->rank);
-        for (int32_t k = 0; k < shape->rank; k++)
-            bd_pack_int(pack, shape->dims[k]);
+        bd_pack_int(pack, (int64_t)bd_named_bytes(&named[i], count - i));
+        bd_signature_pack_type(pack, &named[i].type);
     }
 }
 
 bool bd_naming_list(bd_session *session, const bd_request *request)
 {
-    if (must_wait(session))
+    if (bd_naming_must_wait(session))
         return false;
     bd_names *names = session->core->names;
     size_t count = 0, shared_count = 0;
@@ -223,6 +246,6 @@ bool bd_naming_list(bd_session *session, const bd_request *request)
     pack = (bd_pack){.bytes = bd_alloc(pack.used + 1), .capacity = pack.used};
     pack_list(&pack, named, count);
     pack_list(&pack, shared, shared_count);
-    answer_payload(session, BD_REPLY_NAMES, request->request, pack.bytes, pack.used);
+    answer_payload(session, BD_REPLY_NAMES, request->request, pack);
     return true;
 }

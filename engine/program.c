@@ -124,8 +124,22 @@ void bd_program_release(bd_program *program)
 {
     if (!program || --program->count > 0)
         return;
+    bd_program_release(program->source);
     bd_arena_deinit(&program->arena);
     bd_free(program);
+}
+
+bd_program *bd_program_bind(bd_program *source, const burn_operand *bound)
+{
+    bd_program *program = bd_alloc(sizeof *program);
+    *program = *source;
+    program->count = 1;
+    program->source = bd_program_retain(source);
+    bd_arena_init(&program->arena);
+    program->bound = bd_arena_copy(&program->arena, bound, source->input_count * sizeof *bound);
+    for (uint32_t i = 0; i < source->input_count; i++)
+        program->bound_count += bound[i].kind != BURN_OPERAND_ABSENT;
+    return program;
 }
 
 /* ---- calls ---- */
@@ -133,9 +147,10 @@ void bd_program_release(bd_program *program)
 bd_error *bd_call_begin(bd_program *program, const burn_op_record *record, uint64_t op_index,
                         bd_call **out)
 {
-    if (record->input_count != program->input_count)
+    uint32_t given = program->input_count - program->bound_count;
+    if (record->input_count != given)
         BD_FAIL(INVALID, "call: program \"%s\" has %" PRIu32 " inputs, not %" PRIu32, program->name,
-                program->input_count, record->input_count);
+                given, record->input_count);
     if (record->output_count != program->output_count)
         BD_FAIL(INVALID, "call: program \"%s\" has %" PRIu32 " outputs, not %" PRIu32,
                 program->name, program->output_count, record->output_count);
@@ -143,8 +158,10 @@ bd_error *bd_call_begin(bd_program *program, const burn_op_record *record, uint6
     bd_arena_init(&call->arena);
     call->program = bd_program_retain(program);
     call->operands = BD_ARENA_ARRAY(&call->arena, burn_operand, program->tensor_count);
-    for (uint32_t i = 0; i < program->input_count; i++)
-        call->operands[i] = record->inputs[i];
+    for (uint32_t i = 0, next = 0; i < program->input_count; i++)
+        call->operands[i] = program->bound && program->bound[i].kind != BURN_OPERAND_ABSENT
+                                ? program->bound[i]
+                                : record->inputs[next++];
     call->first_output = record->first_output;
     call->op_index = op_index;
     *out = call;

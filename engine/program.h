@@ -26,10 +26,16 @@ typedef struct bd_program {
     uint32_t record_count;
     uint32_t input_count, tensor_count, output_count;
     uint32_t *output_of; /* by tensor: which output it is, or UINT32_MAX */
+    /* Of one that was imported: */
+    struct bd_program *source; /* whose records these are; retained */
+    burn_operand *bound;       /* by input: the session's tensor that it always is, or ABSENT */
+    uint32_t bound_count;
 } bd_program;
 
 /* From a PROGRAM_DEFINE request. INVALID names the record that is wrong. */
 bd_error *bd_program_create(const bd_request *request, bd_program **out) BD_MUST_USE;
+/* The same records with some inputs bound to tensors of the session that calls it. */
+bd_program *bd_program_bind(bd_program *source, const burn_operand *bound);
 bd_program *bd_program_retain(bd_program *program);
 void bd_program_release(bd_program *program);
 

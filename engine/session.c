@@ -217,27 +217,6 @@ static bool sync(bd_session *session, const bd_request *request)
     return true;
 }
 
-static bd_error *define_program(bd_session *session, const bd_request *request)
-{
-    bd_program *program = NULL;
-    if (bd_map_get(&session->programs, request->program))
-        BD_FAIL(CONFLICT, "program %" PRIu64 " exists already", request->program);
-    if (session->programs.count >= BD_PROGRAMS_MAX)
-        BD_FAIL(LIMIT, "a session has at most %d programs", BD_PROGRAMS_MAX);
-    BD_TRY(bd_program_create(request, &program));
-    bd_map_put(&session->programs, request->program, program);
-    return NULL;
-}
-
-static bd_error *drop_program(bd_session *session, const bd_request *request)
-{
-    bd_program *program = bd_map_remove(&session->programs, request->program);
-    if (!program)
-        BD_FAIL(NOT_FOUND, "program %" PRIu64 " is unknown", request->program);
-    bd_program_release(program);
-    return NULL;
-}
-
 /* True if the request is done. */
 static bool take_up(bd_session *session, bd_request *request)
 {
@@ -252,10 +231,12 @@ static bool take_up(bd_session *session, bd_request *request)
     case BD_REQUEST_SYNC:
         return sync(session, request);
     case BD_REQUEST_PROGRAM_DEFINE:
-        bd_session_tell(session, BD_REPLY_DONE, request->request, define_program(session, request));
+        bd_session_tell(session, BD_REPLY_DONE, request->request,
+                        bd_programs_define(session, request));
         return true;
     case BD_REQUEST_PROGRAM_DROP:
-        bd_session_tell(session, BD_REPLY_DONE, request->request, drop_program(session, request));
+        bd_session_tell(session, BD_REPLY_DONE, request->request,
+                        bd_programs_drop(session, request));
         return true;
     case BD_REQUEST_EXPORT:
         return bd_naming_export(session, request);
@@ -265,6 +246,10 @@ static bool take_up(bd_session *session, bd_request *request)
         return bd_naming_unexport(session, request);
     case BD_REQUEST_LIST_NAMES:
         return bd_naming_list(session, request);
+    case BD_REQUEST_EXPORT_PROGRAM:
+        return bd_programs_export(session, request);
+    case BD_REQUEST_IMPORT_PROGRAM:
+        return bd_programs_import(session, request);
     case BD_REQUEST_SESSION_OPEN:
     case BD_REQUEST_SESSION_CLOSE:
     case BD_REQUEST_PROBE:

@@ -112,11 +112,26 @@ bool bd_naming_export(bd_session *session, const bd_request *request);
 bool bd_naming_import(bd_session *session, const bd_request *request);
 bool bd_naming_unexport(bd_session *session, const bd_request *request);
 bool bd_naming_list(bd_session *session, const bd_request *request);
+/* ---- engine/programs.c: the same ---- */
+bool bd_programs_export(bd_session *session, const bd_request *request);
+bool bd_programs_import(bd_session *session, const bd_request *request);
+bd_error *bd_programs_define(bd_session *session, const bd_request *request) BD_MUST_USE;
+bd_error *bd_programs_drop(bd_session *session, const bd_request *request) BD_MUST_USE;
+/* Waits for the values and publishes them; after an error (own) answers with that, and after a cut
+ * makes the cut: false. */
+bool bd_naming_finish(bd_session *session, const bd_request *request,
+                      bd_publication *own_publication, bd_error *own_error, bool cut);
+bool bd_naming_must_wait(bd_session *session); /* for EXPORTs before the request */
+void bd_naming_answer(bd_session *session, uint64_t request, bd_pack own_payload);
+/* Finds a tensor that can be published; *out is NULL if a cut must come first. */
+bd_error *bd_naming_find(bd_session *session, uint64_t id, bd_stored **out) BD_MUST_USE;
 /* What an EXPORT publishes is there. */
 void bd_naming_publish(bd_session *session, bd_waiter *waiter);
 
 /* ---- engine/stream.c ---- */
 /* The error that spoils a tensor, or NULL; borrowed. */
 bd_error *bd_stream_spoiled(bd_tensor *tensor);
+/* The tensor is used no more. */
+void bd_stream_free(bd_session *session, bd_tensor *tensor, uint64_t id);
 /* Applies records of the OPS request until it is used up (true) or a cut was made (false). */
 bool bd_stream_go_on(bd_session *session, const bd_request *request);

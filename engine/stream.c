@@ -128,6 +128,15 @@ static void apply_op(bd_session *session, const burn_op_record *record, const ui
 
 /* ---- control records ---- */
 
+void bd_stream_free(bd_session *session, bd_tensor *tensor, uint64_t id)
+{
+    if (tensor->state == BD_TENSOR_VALUE)
+        bd_tracer_drop_value(&session->tracer, tensor->value);
+    else if (tensor->state == BD_TENSOR_STORED && tensor->epoch == session->tracer.epoch)
+        bd_tracer_drop_external(&session->tracer, tensor->value - 1);
+    bd_tensors_free(&session->tensors, id);
+}
+
 static void apply_free(bd_session *session, const burn_op_record *record, uint64_t op_index)
 {
     for (uint32_t i = 0; i < record->input_count; i++) {
@@ -141,11 +150,7 @@ static void apply_free(bd_session *session, const burn_op_record *record, uint64
             fail(session, record, NULL, op_index, error);
             continue;
         }
-        if (tensor->state == BD_TENSOR_VALUE)
-            bd_tracer_drop_value(&session->tracer, tensor->value);
-        else if (tensor->state == BD_TENSOR_STORED && tensor->epoch == session->tracer.epoch)
-            bd_tracer_drop_external(&session->tracer, tensor->value - 1);
-        bd_tensors_free(&session->tensors, record->inputs[i].id);
+        bd_stream_free(session, tensor, record->inputs[i].id);
     }
 }
 

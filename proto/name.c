@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "proto/signature.h"
+
 static bool is_letter(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -83,31 +85,16 @@ bd_error *bd_name_unpack_export(bd_unpack *unpack, bd_text *out_part, uint64_t *
     return NULL;
 }
 
-void bd_name_pack_import(bd_pack *pack, const char *part, burn_dtype dtype, const burn_shape *shape)
+void bd_name_pack_import(bd_pack *pack, const char *part, const burn_tensor_type *type)
 {
     bd_pack_array(pack, 3);
     bd_pack_str_bytes(pack, part, strlen(part));
-    bd_pack_int(pack, dtype);
-    bd_pack_array(pack, (uint32_t)shape->rank);
-    for (int32_t i = 0; i < shape->rank; i++)
-        bd_pack_int(pack, shape->dims[i]);
+    bd_signature_pack_type(pack, type);
 }
 
-bd_error *bd_name_unpack_import(bd_unpack *unpack, bd_text *out_part, burn_dtype *out_dtype,
-                                burn_shape *out_shape)
+bd_error *bd_name_unpack_import(bd_unpack *unpack, bd_text *out_part, burn_tensor_type *out_type)
 {
-    int64_t dtype = 0;
-    uint32_t rank = 0;
-    size_t size_bytes = 0;
     BD_TRY(bd_unpack_array_of(unpack, 3));
     BD_TRY(bd_unpack_str(unpack, &out_part->bytes, &out_part->size_bytes));
-    BD_TRY(bd_unpack_int_in(unpack, 0, UINT8_MAX, &dtype));
-    BD_TRY(bd_unpack_array(unpack, &rank));
-    if (!burn_dtype_valid((int)dtype) || rank > BURN_RANK_MAX)
-        BD_FAIL(PROTOCOL, "no tensor has dtype %d and rank %u", (int)dtype, rank);
-    *out_dtype = (burn_dtype)dtype;
-    out_shape->rank = (int32_t)rank;
-    for (uint32_t i = 0; i < rank; i++)
-        BD_TRY(bd_unpack_int_in(unpack, 0, INT64_MAX, &out_shape->dims[i]));
-    return burn_shape_check(out_shape, *out_dtype, &size_bytes);
+    return bd_signature_unpack_type(unpack, out_type);
 }

@@ -10,6 +10,7 @@
 #include "proto/base/error.h"
 #include "proto/limits.h"
 #include "proto/message.h"
+#include "proto/ops.h"
 #include "proto/pack.h"
 
 /* INVALID says what a name may look like. */
@@ -26,7 +27,6 @@ bool bd_name_is_within(const char *name, const char *top, const char **out_part)
 void bd_name_pack_export(bd_pack *pack, const char *part, uint64_t id);
 bd_error *bd_name_unpack_export(bd_unpack *unpack, bd_text *out_part, uint64_t *out_id) BD_MUST_USE;
 /* IMPORTED: [part, dtype, [dim, …]]. */
-void bd_name_pack_import(bd_pack *pack, const char *part, burn_dtype dtype,
-                         const burn_shape *shape);
-bd_error *bd_name_unpack_import(bd_unpack *unpack, bd_text *out_part, burn_dtype *out_dtype,
-                                burn_shape *out_shape) BD_MUST_USE;
+void bd_name_pack_import(bd_pack *pack, const char *part, const burn_tensor_type *type);
+bd_error *bd_name_unpack_import(bd_unpack *unpack, bd_text *out_part,
+                                burn_tensor_type *out_type) BD_MUST_USE;

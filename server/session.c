@@ -151,6 +151,8 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_IMPORT:
     case BD_MESSAGE_UNEXPORT:
     case BD_MESSAGE_LIST_NAMES:
+    case BD_MESSAGE_EXPORT_PROGRAM:
+    case BD_MESSAGE_IMPORT_PROGRAM:
         return bd_sharing_message(connection, message, frame, out_payload);
     case BD_MESSAGE_STATS:
     case BD_MESSAGE_DEVICES:

@@ -27,11 +27,12 @@ static bd_request *begin(bd_connection *connection, bd_request_kind kind, uint64
     return request;
 }
 
-static bd_error *export(bd_connection *connection, const struct bd_message_export *export,
-                        const bd_frame *frame, uint8_t **out_payload)
+/* A request with a payload, or NULL. */
+static bd_error *publish(bd_connection *connection, bd_request *own_request, const bd_frame *frame,
+                         uint8_t **out_payload)
 {
-    bd_request *request = begin(connection, BD_REQUEST_EXPORT, export->request, export->name);
-    if (request && export->request && !bd_session_expect(connection, export->request)) {
+    bd_request *request = own_request;
+    if (request && request->request && !bd_session_expect(connection, request->request)) {
         bd_request_destroy(request);
         request = NULL;
     }
@@ -45,14 +46,27 @@ bd_error *bd_sharing_message(bd_connection *connection, const bd_message *messag
 {
     bd_request *request = NULL;
     if (message->type == BD_MESSAGE_EXPORT) {
-        return export(connection, &message->export, frame, out_payload);
+        request =
+            begin(connection, BD_REQUEST_EXPORT, message->export.request, message->export.name);
+        return publish(connection, request, frame, out_payload);
+    } else if (message->type == BD_MESSAGE_EXPORT_PROGRAM) {
+        request = begin(connection, BD_REQUEST_EXPORT_PROGRAM, message->export_program.request,
+                        message->export_program.name);
+        if (request)
+            request->program = message->export_program.program;
+        return publish(connection, request, frame, out_payload);
     } else if (message->type == BD_MESSAGE_IMPORT) {
-        const struct bd_message_import *import = &message->import;
-        request = begin(connection, BD_REQUEST_IMPORT, import->request, import->name);
+        request =
+            begin(connection, BD_REQUEST_IMPORT, message->import.request, message->import.name);
         if (request) {
-            request->id = import->first;
-            request->id_count = import->count;
+            request->id = message->import.first;
+            request->id_count = message->import.count;
         }
+    } else if (message->type == BD_MESSAGE_IMPORT_PROGRAM) {
+        request = begin(connection, BD_REQUEST_IMPORT_PROGRAM, message->import_program.request,
+                        message->import_program.name);
+        if (request)
+            request->program = message->import_program.program;
     } else if (message->type == BD_MESSAGE_UNEXPORT) {
         request = begin(connection, BD_REQUEST_UNEXPORT, message->unexport.request,
                         message->unexport.name);
@@ -82,13 +96,17 @@ static bd_error *write_name(bd_unpack *unpack, bd_json *json)
     BD_TRY(bd_unpack_array(unpack, &rank));
     bd_json_begin_object(json, NULL);
     bd_json_text(json, "name", bd_text_copy(name, text, sizeof text));
-    bd_json_text(json, "dtype", burn_dtype_name((burn_dtype)dtype));
-    bd_json_begin_array(json, "shape");
+    bd_json_text(json, "kind", dtype ? "tensor" : "program");
+    if (dtype)
+        bd_json_text(json, "dtype", burn_dtype_name((burn_dtype)dtype));
+    if (dtype)
+        bd_json_begin_array(json, "shape");
     for (uint32_t i = 0; i < rank; i++) {
         BD_TRY(bd_unpack_int(unpack, &dim));
         bd_json_uint(json, NULL, (uint64_t)dim);
     }
-    bd_json_end_array(json);
+    if (dtype)
+        bd_json_end_array(json);
     bd_json_uint(json, "bytes", (uint64_t)bytes);
     bd_json_end_object(json);
     return NULL;

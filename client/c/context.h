@@ -11,6 +11,7 @@
 
 #include "burn/burn.h"
 #include "client/core/client.h"
+#include "client/core/recording.h"
 #include "client/core/tensor.h"
 
 enum {
@@ -37,6 +38,11 @@ struct burn_context {
     uint8_t scratch[64 * 1024]; /* of the thread that reads */
     char url[256];
     char device[64]; /* of the URL */
+};
+
+struct burn_program {
+    burn_context *context;
+    bd_program *program;
 };
 
 /* ---- status.c ---- */

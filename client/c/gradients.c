@@ -4,11 +4,6 @@
 #include "client/core/recording.h"
 #include "proto/base/alloc.h"
 
-struct burn_program {
-    burn_context *context;
-    bd_program *program;
-};
-
 static const size_t COUNT_MAX = UINT16_MAX;
 
 /* ---- what requires a gradient ---------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Values by name: publishing tensors, and making tensors of what others have published. */
+ * Values and programs by name: publishing them, and using what others have published. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static bd_error *unpack_parts(burn_context *context, const bd_pending *pending, 
     while (unpack.cursor < unpack.end) {
         burn_tensor_type type;
         bd_text part;
-        BD_TRY(bd_name_unpack_import(&unpack, &part, &type.dtype, &type.shape));
+        BD_TRY(bd_name_unpack_import(&unpack, &part, &type));
         char *text = bd_alloc(part.size_bytes + 1);
         bd_text_copy(part, text, part.size_bytes + 1);
         burn_tensor *tensor = bd_session_tensor(context->session, &type, first + *count);
@@ -131,6 +131,65 @@ void burn_free_named(burn_named *items, size_t count)
         bd_free((char *)(uintptr_t)items[i].part);
     }
     bd_free(items);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+burn_status burn_export_program(burn_context *context, const char *name, burn_program *program)
+{
+    bd_error *error = check_name(name);
+    if (!error && program->context != context)
+        error = BD_ERROR(INVALID, "the program is none of this connection");
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    error = bd_program_export(program->program, name, &pending);
+    if (!error)
+        error = bd_wait(context, &pending);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+static bd_error *import_program(burn_context *context, const char *name, bd_program **out)
+{
+    bd_pending pending = {0};
+    uint64_t number = bd_program_import(context->session, name, &pending);
+    bd_error *error = bd_wait(context, &pending);
+    if (!error)
+        error = bd_program_of(context->session, number, (const uint8_t *)pending.report,
+                              pending.report_bytes, out);
+    bd_free(pending.report);
+    return error;
+}
+
+burn_status burn_import_program(burn_context *context, const char *name,
+                                burn_program **out_program)
+{
+    bd_error *error = check_name(name);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_program *program = NULL;
+    error = import_program(context, name, &program);
+    bd_leave(context);
+    if (error)
+        return bd_finish(error);
+    *out_program = bd_alloc(sizeof **out_program);
+    **out_program = (burn_program){.context = context, .program = program};
+    return BURN_STATUS_OK;
+}
+
+size_t burn_program_arguments(const burn_program *program)
+{
+    return bd_program_argument_count(program->program);
+}
+
+size_t burn_program_outputs(const burn_program *program)
+{
+    return bd_program_output_count(program->program);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -95,6 +95,12 @@ void bd_client_import(bd_client *client, const char *name, uint64_t count, uint6
                       bd_pending *pending);
 /* Only `used` of the ids were taken: the others can be, if none has come after them. */
 void bd_client_return_ids(bd_client *client, uint64_t first, uint64_t count, uint64_t used);
+/* payload: a signature (proto/signature.h). */
+void bd_client_export_program(bd_client *client, const char *name, uint64_t program,
+                              const uint8_t *payload, size_t payload_bytes, bd_pending *pending);
+/* Its signature is the pending's report. */
+void bd_client_import_program(bd_client *client, const char *name, uint64_t program,
+                              bd_pending *pending);
 void bd_client_unexport(bd_client *client, const char *name, bd_pending *pending);
 void bd_client_list_names(bd_client *client, const char *prefix, bd_pending *pending);
 /* The caller no longer waits: tells the daemon and ignores the answer. */

@@ -338,6 +338,30 @@ void bd_client_return_ids(bd_client *client, uint64_t first, uint64_t count, uin
         client->next_id = first + used;
 }
 
+void bd_client_export_program(bd_client *client, const char *name, uint64_t program,
+                              const uint8_t *payload, size_t payload_bytes, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_EXPORT_PROGRAM,
+                          .export_program = {.request = pending->request,
+                                             .name = bd_text_of(name),
+                                             .program = program}};
+    enqueue(client, &message, payload, payload_bytes);
+}
+
+void bd_client_import_program(bd_client *client, const char *name, uint64_t program,
+                              bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_IMPORT_PROGRAM,
+                          .import_program = {.request = pending->request,
+                                             .name = bd_text_of(name),
+                                             .program = program}};
+    enqueue(client, &message, NULL, 0);
+}
+
 void bd_client_unexport(bd_client *client, const char *name, bd_pending *pending)
 {
     if (!begin(client, pending))

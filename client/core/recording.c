@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/core/client_state.h"
+#include "client/core/program_state.h"
 #include "client/core/tensor_state.h"
 #include "proto/base/alloc.h"
 #include "proto/base/arena.h"
@@ -22,13 +23,6 @@ typedef struct adopted {
     burn_tensor *grad;    /* before; retained; may be NULL */
 } adopted;
 
-/* An input that is a number: the seed, or the offset of a random op relative to the call's. */
-typedef struct number_input {
-    uint64_t id;
-    bool is_seed;
-    uint64_t offset;
-} number_input;
-
 struct bd_recording {
     bd_session *session;
     pthread_t thread;
@@ -39,32 +33,7 @@ struct bd_recording {
     uint64_t input_count, output_count;
     burn_tensor_type *argument_types;
     uint64_t random_begin; /* the session's offset */
-    BD_VEC(number_input) numbers;
-};
-
-/* What a call does to a tensor from outside. */
-typedef struct effect {
-    burn_tensor *tensor; /* retained */
-    bool is_grad;
-    bool clears; /* the gradient becomes none, no output belongs to it */
-} effect;
-
-typedef struct capture {
-    burn_tensor *tensor; /* retained */
-    uint64_t id;
-} capture;
-
-struct bd_program {
-    bd_session *session;
-    uint64_t number;
-    uint32_t argument_count, output_count;
-    burn_tensor_type *argument_types;
-    uint32_t input_count;
-    BD_VEC(capture) captures; /* their present values are passed */
-    BD_VEC(number_input) numbers;
-    uint64_t random_count; /* numbers that a call uses up */
-    BD_VEC(effect) effects;
-    BD_VEC(burn_tensor_type) types; /* of all outputs: the user's, then those of effects */
+    BD_VEC(bd_number_input) numbers;
 };
 
 static bd_value *placeholder(bd_recording *recording, const burn_tensor_type *type)
@@ -120,7 +89,7 @@ static burn_attr copy_attr(bd_arena *arena, const burn_attr_info *info, const bu
 /* The number comes in by an input of its own. */
 static burn_attr number_attr(bd_recording *recording, bool is_seed, int64_t value)
 {
-    number_input input = {.id = ++recording->input_count, .is_seed = is_seed};
+    bd_number_input input = {.id = ++recording->input_count, .is_seed = is_seed};
     if (!is_seed)
         input.offset = (uint64_t)value - recording->random_begin;
     *bd_vec_push(&recording->numbers) = input;
@@ -246,7 +215,7 @@ static bd_error *yield(bd_program *program, bd_session *session, bd_value *value
 static bd_error *add_effect(bd_program *program, burn_tensor *tensor, bool is_grad, bd_value *value)
 {
     *bd_vec_push(&program->effects) =
-        (effect){.tensor = tensor, .is_grad = is_grad, .clears = !value};
+        (bd_effect){.tensor = tensor, .is_grad = is_grad, .clears = !value};
     bd_tensor_retain(tensor);
     return value ? yield(program, tensor->session, value) : NULL;
 }
@@ -276,7 +245,7 @@ static bd_error *yield_all(bd_program *program, bd_recording *recording,
     for (size_t i = 0; i < recording->adopted.count; i++) {
         const adopted *entry = &recording->adopted.items[i];
         *bd_vec_push(&program->captures) =
-            (capture){.tensor = entry->tensor, .id = entry->placeholder};
+            (bd_capture){.tensor = entry->tensor, .id = entry->placeholder};
         bd_tensor_retain(entry->tensor);
     }
     return NULL;
@@ -372,6 +341,11 @@ bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uin
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
+uint32_t bd_program_argument_count(const bd_program *program)
+{
+    return program->argument_count;
+}
+
 uint32_t bd_program_output_count(const bd_program *program)
 {
     return program->output_count;
@@ -416,8 +390,7 @@ static bd_error *check_arguments(const bd_program *program, burn_tensor *const *
     return NULL;
 }
 
-/* A storage's base value if there is one: that is what was adopted. */
-static bd_error *present_value(burn_tensor *tensor, bd_value **out_value)
+bd_error *bd_program_capture(burn_tensor *tensor, bd_value **out_value)
 {
     BD_TRY(bd_tensor_value(tensor, out_value));
     if (tensor->storage)
@@ -442,7 +415,7 @@ static void apply_effects(bd_program *program, bd_value *const *values)
 {
     uint32_t next = program->output_count;
     for (size_t i = 0; i < program->effects.count; i++) {
-        const effect *e = &program->effects.items[i];
+        const bd_effect *e = &program->effects.items[i];
         if (!e->is_grad) {
             show_result(e->tensor, values[next++]);
             continue;
@@ -463,12 +436,12 @@ static bd_error *gather_inputs(bd_program *program, burn_tensor *const *argument
         BD_TRY(bd_tensor_value(arguments[i], &inputs[i].value));
     }
     for (size_t i = 0; i < program->captures.count; i++) {
-        const capture *c = &program->captures.items[i];
+        const bd_capture *c = &program->captures.items[i];
         inputs[c->id - 1].kind = BURN_OPERAND_TENSOR;
-        BD_TRY(present_value(c->tensor, &inputs[c->id - 1].value));
+        BD_TRY(bd_program_capture(c->tensor, &inputs[c->id - 1].value));
     }
     for (size_t i = 0; i < program->numbers.count; i++) {
-        const number_input *n = &program->numbers.items[i];
+        const bd_number_input *n = &program->numbers.items[i];
         uint64_t value = n->is_seed ? session->seed : session->random_offset + n->offset;
         inputs[n->id - 1] = (bd_value_operand){.kind = BURN_OPERAND_INT, .i = (int64_t)value};
     }

@@ -23,6 +23,17 @@ bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uin
                            const char *name, bd_pending *pending,
                            bd_program **out_program) BD_MUST_USE;
 
+/* Publishes the program with the present values of the tensors from outside that it uses. INVALID
+ * if it changes such tensors. */
+bd_error *bd_program_export(bd_program *program, const char *name,
+                            bd_pending *pending) BD_MUST_USE;
+/* Asks for a published program under the number that is given; when `pending` has ended well, its
+ * report is the signature. */
+uint64_t bd_program_import(bd_session *session, const char *name, bd_pending *pending);
+bd_error *bd_program_of(bd_session *session, uint64_t number, const uint8_t *signature,
+                        size_t signature_bytes, bd_program **out) BD_MUST_USE;
+
+uint32_t bd_program_argument_count(const bd_program *program);
 uint32_t bd_program_output_count(const bd_program *program);
 bd_error *bd_program_call(bd_program *program, burn_tensor *const *arguments, uint32_t count,
                           burn_tensor **out_outputs) BD_MUST_USE;

@@ -4,11 +4,13 @@
 import os
 import struct
 import sys
+import tomllib
 
 sys.path.insert(0, os.path.dirname(__file__))
 
 import pytest
 
+import wire
 from wire import CODES, Daemon, F32, eventually, frame, pack, unpack
 
 
@@ -99,6 +101,62 @@ def test_hostile_parts(client, payload, code, word):
     assert found == CODES[code] and word in text
     assert client.sync()[1] == 0
     fails(client, frame("IMPORT", [3, "good", 10, 4]), "NOT_FOUND", "good")
+
+
+def signature(*inputs, outputs=([F32, [2]],), head=None):
+    head = head or [len(inputs), len(outputs), 0]
+    return b"".join(pack(item) for item in [head, *inputs, *outputs])
+
+
+@pytest.fixture
+def program(client):
+    """Number 1: argument + what is bound."""
+    add = 2 * tomllib.loads((wire.ROOT / "proto/ops.toml").read_text())["op"]["add"]["number"]
+    client.send(frame("PROGRAM_DEFINE", [1, 1, "add", 2, 3], pack([add, 2, 1])))
+    assert client.expect("DONE")[0] == [1]
+    return client
+
+
+def test_programs_over_the_wire(daemon, program):
+    client = program
+    client.send(frame("EXPORT_PROGRAM", [2, "add", 1], signature([0, F32, [2]], [1, 1])))
+    assert client.expect("DONE")[0] == [2]
+    other = daemon.connect()
+    other.send(frame("IMPORT_PROGRAM", [3, "add", 9]))
+    assert other.expect("IMPORTED") == ([3], signature([0, F32, [2]]))
+    other.put(1, F32, [2], struct.pack("<2f", 10, 20))
+    call = 2 * tomllib.loads((wire.ROOT / "proto/ops.toml").read_text())["op"]["call"]["number"]
+    other.send(frame("OPS", [2, 1], pack([call, [1], 9, 1])))
+    assert other.get(2) == (F32, [2], struct.pack("<2f", 11, 22))
+    fails(other, frame("IMPORT_PROGRAM", [4, "add", 9]), "CONFLICT", "exists")
+    fails(other, frame("EXPORT_PROGRAM", [4, "again", 9], signature([0, F32, [2]])), "INVALID", "imported")
+    other.send(frame("PROGRAM_DROP", [5, 9]))
+    assert other.expect("DONE")[0] == [5]
+    assert other.sync()[1] == 0
+    assert other.get(2)[2] == struct.pack("<2f", 11, 22)
+    other.close()
+    client.send(frame("UNEXPORT", [9, "add"]))
+    client.expect("DONE")
+
+
+@pytest.mark.parametrize("payload, code, word", [
+    (b"", "PROTOCOL", ""),
+    (signature([0, F32, [2]], [1, 1])[:-1], "PROTOCOL", ""),
+    (signature([0, F32, [2]], [1, 1]) + b"\x00", "PROTOCOL", ""),
+    (signature([0, F32, [2]], [4, 1]), "PROTOCOL", ""),
+    (signature([0, F32, [2]], [2, 1]), "PROTOCOL", ""),
+    (signature([0, 99, [2]], [1, 1]), "PROTOCOL", "dtype"),
+    (signature([0, F32, [2] * 17], [1, 1]), "PROTOCOL", "rank"),
+    (signature([0, F32, [2]], [1, 77]), "NOT_FOUND", "77"),
+    (signature([0, F32, [2]]), "INVALID", "2 inputs"),
+    (signature([0, F32, [2]], [1, 1], outputs=()), "INVALID", "1 outputs"),
+    (signature([0, F32, [2]], [1, 1], head=[2, 1, -1]), "PROTOCOL", ""),
+])
+def test_hostile_signatures(program, payload, code, word):
+    fails(program, frame("EXPORT_PROGRAM", [2, "bad", 1], payload), code, word)
+    fails(program, frame("EXPORT_PROGRAM", [2, "bad", 5], payload), "NOT_FOUND", "program 5")
+    fails(program, frame("IMPORT_PROGRAM", [2, "bad", 7]), "NOT_FOUND", "bad")
+    assert program.sync()[1] == 0
 
 
 def test_requests_in_any_number(daemon, client):

@@ -156,9 +156,9 @@ def test_a_name_outlives_its_session_and_holds_its_memory(daemon):
         fails(LookupError, lambda: names.get("left"))
         fails(LookupError, lambda: names.remove("left"))
     """)
-    assert listed == [{"name": "left/a", "dtype": "float32", "shape": [1000], "bytes": 4000},
-                      {"name": "left/b", "dtype": "int64", "shape": [10], "bytes": 80},
-                      {"name": "public/all", "dtype": "float32", "shape": [3], "bytes": 12}]
+    assert listed == [{"name": "left/a", "kind": "tensor", "dtype": "float32", "shape": [1000], "bytes": 4000},
+                      {"name": "left/b", "kind": "tensor", "dtype": "int64", "shape": [10], "bytes": 80},
+                      {"name": "public/all", "kind": "tensor", "dtype": "float32", "shape": [3], "bytes": 12}]
     assert (first, total, shared) == (7, 10, [2.5] * 3)
     assert eventually(lambda: held(daemon) == (1, 12, 12), 5)
     run(daemon, 'names.remove("public/all")')
@@ -269,4 +269,89 @@ def test_gradients_flow_to_what_was_got(daemon):
         parameter = burn.nn.Parameter(burn.ones(2))
         names.publish("p", parameter)
         assert not names.get("p").requires_grad and names.get("p").tolist() == [1, 1]
+    """)
+
+
+PUBLISHER = """
+burn.manual_seed(5)
+model = burn.nn.Sequential(burn.nn.Linear(6, 16), burn.nn.ReLU(), burn.nn.Linear(16, 3))
+def classify(x, scale):
+    logits = model(x) * scale
+    return logits.softmax(1), logits.argmax(1)
+x, scale = burn.randn(4, 6), burn.full((1,), 2.0)
+names.publish_program("net/classify", classify, x, scale)
+names.publish("net/weights", model.state_dict())
+want = classify(x, scale)
+say(x.tolist(), [w.tolist() for w in want])
+sys.stdin.readline()
+with burn.no_grad():
+    for p in model.parameters():
+        p.mul_(0.5)
+names.publish_program("net/classify", classify, x, scale)
+say(classify(x, scale)[0].tolist())
+"""
+
+
+def test_a_program_by_name(daemon):
+    publisher = Process(daemon, PUBLISHER)
+    x, (probabilities, winners) = publisher.hear()
+    caller = Process(daemon, f"""
+        x, scale = burn.tensor({x!r}), burn.full((1,), 2.0)
+        classify = names.program("net/classify")
+        p, w = classify(x, scale)
+        say(p.tolist(), w.tolist())
+        for k in range(8):
+            p, w = classify(x, scale)
+            p.tolist()
+            if k == 3:
+                before = burn.stats()["plans"]["analyses"]
+        assert burn.stats()["plans"]["analyses"] == before
+        sys.stdin.readline()
+        say(classify(x, scale)[0].tolist(), names.program("net/classify")(x, scale)[0].tolist())
+        assert "argument 0" in fails(ValueError, lambda: classify(burn.zeros(4, 5), scale))
+        assert "2 arguments" in fails(ValueError, lambda: classify(x))
+        fails(LookupError, lambda: names.program("net/other"))
+        assert "no program" in fails(ValueError, lambda: names.program("net/weights/0.weight"))
+        assert "is a program" in fails(ValueError, lambda: names.get("net/classify"))
+        assert sorted(names.get("net")["weights"]) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+        fails(burn.Error, lambda: names.publish("net/classify/x", burn.ones(1)))
+        say(names.list("net/classify"))
+        del classify
+        names.remove("net")
+        burn.sync()
+    """)
+    assert caller.hear() == [probabilities, winners]
+    publisher.tell()
+    (halved,), = publisher.end()
+    caller.tell()
+    (old, new), (listed,) = caller.end()
+    assert old == probabilities and new == halved != old
+    weights = 4 * (6 * 16 + 16 + 16 * 3 + 3)
+    assert listed == [{"name": "net/classify", "kind": "program", "bytes": weights}]
+    assert eventually(lambda: held(daemon) == (0, 0, 0), 5)
+
+
+def test_what_a_published_program_may_be(daemon):
+    run(daemon, """
+        total = burn.zeros(1)
+        def add(x):
+            total.add_(x)
+            return total
+        assert "changes 1 tensor" in fails(ValueError, lambda: names.publish_program("add", add, burn.ones(1)))
+        fails(ValueError, lambda: names.publish_program("inc", lambda x: x.add_(1), burn.ones(1)))
+        fails(TypeError, lambda: names.publish_program("n", lambda x: {"a": x}, burn.ones(1)))
+        fails(TypeError, lambda: names.publish_program("n", lambda x: x, 3))
+        fails(ValueError, lambda: names.publish_program("a b", lambda x: x, burn.ones(1)))
+        assert names.list() == []
+        burn.manual_seed(7)
+        names.publish_program("noise", lambda x: x + burn.rand(3), burn.zeros(3))
+        noise = names.program("noise")
+        burn.manual_seed(11)
+        a, b = noise(burn.zeros(3)), noise(burn.zeros(3))
+        burn.manual_seed(11)
+        assert (burn.rand(3) == a).all().item() and (burn.rand(3) == b).all().item()
+        names.publish_program("twice", lambda x: (x, x * 2), burn.ones(2, dtype=burn.int32))
+        names.publish("public/x", burn.ones(2))
+        one, two = names.program("twice")(burn.tensor([3, 4], dtype=burn.int32))
+        assert one.tolist() == [3, 4] and two.tolist() == [6, 8]
     """)

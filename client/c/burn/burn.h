@@ -418,6 +418,16 @@ BURN_API burn_status burn_program_call(burn_program *program, burn_tensor *const
                                        size_t output_count);
 BURN_API void burn_program_destroy(burn_program *program);
 
+/* Publishes the program, with the present values of the tensors from outside that it uses, as
+ * burn_export does tensors, and waits. INVALID if the program assigns to tensors from outside. */
+BURN_API burn_status burn_export_program(burn_context *context, const char *name,
+                                         burn_program *program);
+/* A published program as it is now, whatever is published later. */
+BURN_API burn_status burn_import_program(burn_context *context, const char *name,
+                                         burn_program **out_program);
+BURN_API size_t burn_program_arguments(const burn_program *program);
+BURN_API size_t burn_program_outputs(const burn_program *program);
+
 #ifdef __cplusplus
 }
 #endif

@@ -89,6 +89,18 @@ def _traced(function: Callable, structure: Any, inputs: list[Tensor],
             raise
 
 
+def published(function: Callable, inputs: list[Tensor], label: str) -> Any:
+    """The program of a function of tensors, for others to call."""
+    structure = (tuple(_Leaf(number) for number in range(len(inputs))), {})
+    program, result, ends_step, changed = _traced(function, structure, inputs, label)
+    if changed or ends_step:
+        raise ValueError("a function that changes its arguments or ends a step cannot be published: only what it returns "
+                         "leaves it")
+    if not isinstance(result, _Leaf) and not (type(result) in (tuple, list) and all(isinstance(x, _Leaf) for x in result)):
+        raise TypeError("a function that is published returns a tensor, or a tuple of tensors")
+    return program
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import builtins
 import json
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from . import _core
-from ._tensor import Tensor
+from ._jit import published
+from ._tensor import Tensor, no_grad
 
-__all__ = ["get", "list", "publish", "remove"]
+__all__ = ["get", "list", "program", "publish", "publish_program", "remove"]
 
 
 def _parts(value: Mapping[str, Any], above: str, found: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -62,6 +63,29 @@ def get(name: str) -> Any:
             place = place.setdefault(level, {})
         place[last] = tensor
     return result
+
+
+def publish_program(name: str, function: Callable[..., Any], *examples: Tensor) -> None:
+    """Gives a function of tensors a name, as a program that the daemon keeps: who gets the name calls it without the
+    code, and without the weights. It is traced with examples, whose shapes and dtypes are then those of its arguments;
+    tensors from outside that it reads (a model's parameters) belong to it with the values of this moment. It returns a
+    tensor or a tuple of tensors. Published anew, it serves new weights to whoever gets it from then on."""
+    for example in examples:
+        if not isinstance(example, Tensor):
+            raise TypeError(f"the arguments of a published program are tensors, not {type(example).__name__}")
+    with no_grad():
+        _core.publish_program(name, published(function, builtins.list(examples), name[-60:]))
+
+
+def program(name: str) -> Callable[..., Any]:
+    """The program of the name, as a function of tensors. It stays as it is when the name is published anew."""
+    found = _core.get_program(name)
+
+    def call(*arguments: Tensor) -> Any:
+        outputs = found(arguments)
+        return outputs[0] if len(outputs) == 1 else outputs
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
 def remove(name: str) -> None:

@@ -223,6 +223,26 @@ static PyObject *trace_abort(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+PyObject *core_wrap_program(burn_program *own_program)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(program_type, Py_tp_alloc);
+    PyObject *object = alloc(program_type, 0);
+    if (object) {
+        ((program_object *)object)->program = own_program;
+        ((program_object *)object)->output_count = (Py_ssize_t)burn_program_outputs(own_program);
+    } else {
+        burn_program_destroy(own_program);
+    }
+    return object;
+}
+
+burn_program *core_to_program(PyObject *object)
+{
+    if (PyObject_TypeCheck(object, program_type))
+        return ((program_object *)object)->program;
+    return core_fail(PyExc_TypeError, "%R is no program", object), NULL;
+}
+
 /* trace_end(outputs, name) */
 static PyObject *trace_end(PyObject *module, PyObject *args)
 {
@@ -237,18 +257,7 @@ static PyObject *trace_end(PyObject *module, PyObject *args)
         burn_program *program = NULL;
         burn_status status =
             burn_program_end(context, list.items, (size_t)list.count, name, &program);
-        if (status != BURN_STATUS_OK) {
-            core_raise(status);
-        } else {
-            allocfunc alloc = (allocfunc)PyType_GetSlot(program_type, Py_tp_alloc);
-            result = alloc(program_type, 0);
-            if (result) {
-                ((program_object *)result)->program = program;
-                ((program_object *)result)->output_count = list.count;
-            } else {
-                burn_program_destroy(program);
-            }
-        }
+        result = status == BURN_STATUS_OK ? core_wrap_program(program) : core_raise(status);
     }
     end_list(&list);
     return result;

@@ -114,6 +114,8 @@ typedef struct core_list {
 /* Of a sequence of tensors, or one. To be ended also after a failure. */
 int core_begin_list(PyObject *object, core_list *list);
 void core_end_list(core_list *list);
+PyObject *core_wrap_program(burn_program *own_program); /* consumes; NULL with an exception */
+burn_program *core_to_program(PyObject *object);        /* NULL with an exception */
 int core_add_program_type(PyObject *module);
 extern PyMethodDef core_autograd_methods[];
 extern PyMethodDef core_tensor_grad_methods[];

@@ -87,6 +87,36 @@ static PyObject *get_named(PyObject *module, PyObject *name)
     return list;
 }
 
+/* publish_program(name, program) */
+static PyObject *publish_program(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name = NULL;
+    PyObject *object = NULL;
+    burn_context *context = core_context();
+    if (!context || !PyArg_ParseTuple(args, "sO", &name, &object))
+        return NULL;
+    burn_program *program = core_to_program(object);
+    if (!program)
+        return NULL;
+    burn_status status = burn_export_program(context, name, program);
+    if (status != BURN_STATUS_OK)
+        return core_raise(status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_program(PyObject *module, PyObject *name)
+{
+    (void)module;
+    burn_context *context = core_context();
+    const char *text = context ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    burn_program *program = NULL;
+    if (!text)
+        return NULL;
+    burn_status status = burn_import_program(context, text, &program);
+    return status == BURN_STATUS_OK ? core_wrap_program(program) : core_raise(status);
+}
+
 static PyObject *remove_name(PyObject *module, PyObject *name)
 {
     (void)module;
@@ -119,6 +149,8 @@ static PyObject *list_names(PyObject *module, PyObject *prefix)
 PyMethodDef core_name_methods[] = {
     {"publish", publish, METH_VARARGS, "Publishes tensors under a name, in one step."},
     {"get_named", get_named, METH_O, "[(part, tensor)] of a name."},
+    {"publish_program", publish_program, METH_VARARGS, "Publishes a program under a name."},
+    {"get_program", get_program, METH_O, "The Program of a name."},
     {"remove_name", remove_name, METH_O, "Ends a name and all below it."},
     {"list_names", list_names, METH_O, "JSON of a name and all below it."},
     {NULL, NULL, 0, NULL},

@@ -345,6 +345,33 @@ START_TEST(values_by_name)
 }
 END_TEST
 
+START_TEST(programs_by_name)
+{
+    burn_tensor *x = upload(1, 2, 0, (float[]){1, 2}), *w = upload(1, 2, 0, (float[]){10, 20});
+    burn_tensor *stand_in = NULL, *product = NULL, *result = NULL;
+    burn_program *made = NULL, *got = NULL;
+    OK(burn_program_begin(context, &x, 1, &stand_in));
+    OK(burn_mul(context, burn_in(stand_in), burn_in(w), &product));
+    OK(burn_program_end(context, &product, 1, "times", &made));
+    OK(burn_export_program(context, "times", made));
+    burn_program_destroy(made);
+    burn_release(w); /* it belongs to the program */
+    OK(burn_import_program(context, "times", &got));
+    ck_assert_uint_eq(burn_program_arguments(got), 1);
+    ck_assert_uint_eq(burn_program_outputs(got), 1);
+    OK(burn_program_call(got, &x, 1, &result, 1));
+    expect(result, 2, (float[]){10, 40});
+    burn_program_destroy(got);
+    ck_assert_int_eq(burn_import_program(context, "other", &got), BURN_STATUS_NOT_FOUND);
+    OK(burn_unexport(context, "times"));
+    OK(burn_sync(context));
+    burn_release(x);
+    burn_release(stand_in);
+    burn_release(product);
+    burn_release(result);
+}
+END_TEST
+
 START_TEST(reports)
 {
     char *json = NULL;
@@ -378,6 +405,7 @@ int main(void)
     tcase_add_test(cases, a_lost_daemon_is_an_error);
     tcase_add_test(cases, tensors_outlive_the_context);
     tcase_add_test(cases, values_by_name);
+    tcase_add_test(cases, programs_by_name);
     tcase_add_test(cases, reports);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -53,23 +53,23 @@ START_TEST(parts)
 {
     uint8_t bytes[128];
     bd_pack pack = {.bytes = bytes, .capacity = sizeof bytes};
-    burn_shape shape = {2, {3, 4}}, got;
+    burn_tensor_type type = {BURN_F16, {2, {3, 4}}}, got;
     bd_name_pack_export(&pack, "w/x", BURN_ID_MAX);
-    bd_name_pack_import(&pack, "", BURN_F16, &shape);
+    bd_name_pack_import(&pack, "", &type);
     bd_unpack unpack = {.cursor = bytes, .end = bytes + pack.used};
     bd_text part;
     uint64_t id = 0;
-    burn_dtype dtype = BURN_F64;
     ck_assert_ptr_null(bd_name_unpack_export(&unpack, &part, &id));
     ck_assert(bd_text_equal(part, "w/x") && id == BURN_ID_MAX);
-    ck_assert_ptr_null(bd_name_unpack_import(&unpack, &part, &dtype, &got));
-    ck_assert(bd_text_equal(part, "") && dtype == BURN_F16 && burn_shape_equal(&got, &shape));
+    ck_assert_ptr_null(bd_name_unpack_import(&unpack, &part, &got));
+    ck_assert(bd_text_equal(part, "") && got.dtype == BURN_F16 &&
+              burn_shape_equal(&got.shape, &type.shape));
     /* no prefix of it is anything */
     for (size_t size = 0; size < pack.used; size++) {
         unpack = (bd_unpack){.cursor = bytes, .end = bytes + size};
         bd_error *error = bd_name_unpack_export(&unpack, &part, &id);
         if (!error)
-            error = bd_name_unpack_import(&unpack, &part, &dtype, &got);
+            error = bd_name_unpack_import(&unpack, &part, &got);
         ck_assert_int_eq(bd_error_code(error), BD_CODE_PROTOCOL);
         bd_error_free(error);
     }

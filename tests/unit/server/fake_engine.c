@@ -178,10 +178,12 @@ static void handle(bd_engine *engine, bd_request *request)
     case BD_REQUEST_PROGRAM_DEFINE:
     case BD_REQUEST_PROGRAM_DROP:
     case BD_REQUEST_EXPORT:
+    case BD_REQUEST_EXPORT_PROGRAM:
     case BD_REQUEST_UNEXPORT:
         reply(engine, BD_REPLY_DONE, request, NULL, NULL);
         break;
     case BD_REQUEST_IMPORT:
+    case BD_REQUEST_IMPORT_PROGRAM:
     case BD_REQUEST_LIST_NAMES:
         reply(engine, BD_REPLY_IMPORTED, request, BD_ERROR(NOT_FOUND, "no names here"), NULL);
         break;

@@ -32,6 +32,7 @@ enum {
 typedef struct bd_core_counters {
     atomic_uint_fast64_t analyses, replays, launches, fallbacks, ops, cuts, known_plans, sessions,
         run_ns, names;
+    bd_histogram queued, run, compiled;
 } bd_core_counters;
 
 struct bd_core {

@@ -10,6 +10,7 @@
 #include "engine/core.h"
 #include "engine/engine_parts.h"
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
 #include "proto/base/assert.h"
 #include "proto/base/log.h"
 
@@ -43,6 +44,7 @@ void bd_engine_post(bd_engine *engine, bd_request *own_request)
 {
     if (own_request->kind == BD_REQUEST_SESSION_OPEN)
         bd_memory_open(engine->core.memory, own_request->session); /* uploads may begin at once */
+    posted_of(own_request)->posted_ns = bd_now_ns();
     bd_mailbox_push(engine->core.letters, &posted_of(own_request)->letter);
 }
 
@@ -147,6 +149,7 @@ static void count_launches(bd_core *core, const bd_run *run)
         run_ns += (uint64_t)run->launches[i].run_ns;
     }
     bd_count(&core->counters.run_ns, run_ns);
+    bd_histogram_add(&core->counters.run, (int64_t)run_ns);
 }
 
 static void retire_done(bd_core *core)
@@ -298,6 +301,7 @@ static bool take_letters(bd_core *core, bd_letter *letter)
             retire_done(core);
             break;
         case BD_LETTER_COMPILED:
+            bd_histogram_add(&core->counters.compiled, ((bd_cached *)letter)->compile_us * 1000);
             bd_cache_finish((bd_cached *)letter);
             wake_parked(core);
             break;

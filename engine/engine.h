@@ -10,6 +10,7 @@
 
 #include "backends/backend.h"
 #include "proto/base/error.h"
+#include "proto/base/histogram.h"
 #include "proto/limits.h"
 #include "proto/ops.h"
 
@@ -131,6 +132,7 @@ typedef struct bd_engine_stats {
     uint64_t names, named_bytes; /* published values, and the memory that counts as theirs */
     uint64_t code_bytes;
     uint64_t lent_us; /* processor time for which the device thread ran kernels */
+    bd_histogram_view queued, run, compiled; /* requests until taken up; plans; kernels' code */
 } bd_engine_stats;
 
 void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out);

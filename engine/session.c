@@ -6,6 +6,7 @@
 
 #include "engine/core.h"
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
 #include "proto/base/assert.h"
 #include "proto/limits.h"
 
@@ -279,6 +280,9 @@ void bd_session_step(bd_session *session)
     bd_posted *posted = session->first;
     if (!posted)
         return; /* it was cancelled meanwhile */
+    if (posted->posted_ns)
+        bd_histogram_add(&session->core->counters.queued, bd_now_ns() - posted->posted_ns);
+    posted->posted_ns = 0;
     bool done = take_up(session, &posted->request);
     atomic_store_explicit(&session->account->tensors, session->tensors.live, memory_order_relaxed);
     if (!done)

@@ -25,6 +25,7 @@ typedef struct bd_core bd_core; /* engine/core.h */
 typedef struct bd_posted {
     bd_letter letter;
     int kind; /* BD_LETTER_REQUEST */
+    int64_t posted_ns; /* 0 once it was taken up */
     bd_request request;
 } bd_posted;
 

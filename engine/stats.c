@@ -31,6 +31,9 @@ void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
         .named_bytes = bd_memory_bytes_from(core->memory, BD_HOLDERS_FROM),
         .lent_us = device.lent_us,
     };
+    bd_histogram_read(&core->counters.queued, &out->queued);
+    bd_histogram_read(&core->counters.run, &out->run);
+    bd_histogram_read(&core->counters.compiled, &out->compiled);
     bd_memory_gauges(core->memory, &out->device_bytes, &out->pool_bytes, &out->tensors);
 }
 

@@ -79,6 +79,21 @@ void bd_connection_touch(bd_connection *connection)
     connection->daemon->unflushed = connection;
 }
 
+bd_transport bd_connection_transport(const bd_connection *connection)
+{
+    if (connection->websocket)
+        return connection->stream.tls ? BD_TRANSPORT_WSS : BD_TRANSPORT_WS;
+    if (connection->stream.tls)
+        return BD_TRANSPORT_TLS;
+    return connection->is_unix ? BD_TRANSPORT_UNIX : BD_TRANSPORT_TCP;
+}
+
+static void count_frame(bd_connection *connection, bd_way way, uint16_t type)
+{
+    if (type < BD_TYPES_COUNTED)
+        connection->daemon->counters.frames[way][type]++;
+}
+
 /* Puts the header of a WebSocket message before the bytes at room, where one is needed. */
 static size_t wrap(const bd_connection *connection, uint8_t *room, size_t size, size_t more_bytes)
 {
@@ -105,6 +120,7 @@ void bd_connection_send_payload(bd_connection *connection, const bd_message *mes
         size = bd_message_encode(message, payload_bytes, room, capacity);
     }
     size = wrap(connection, room, size, payload_bytes);
+    count_frame(connection, BD_WAY_OUT, (uint16_t)message->type);
     if (payload_bytes)
         memcpy(room + size, payload, payload_bytes);
     bd_outbox_commit(&connection->outbox, size + payload_bytes);
@@ -125,6 +141,7 @@ void bd_connection_send_borrowed(bd_connection *connection, const bd_message *me
     size_t size = bd_message_encode(message, payload_bytes, room, BD_MESSAGE_FRAME_BYTES_MAX);
     bd_outbox_commit(outbox, wrap(connection, room, size, payload_bytes));
     bd_outbox_borrow(outbox, payload, payload_bytes, release, owner);
+    count_frame(connection, BD_WAY_OUT, (uint16_t)message->type);
     bd_connection_touch(connection);
 }
 
@@ -295,7 +312,7 @@ static void read_some(bd_connection *connection)
         connection->read_ms = bd_daemon_now_ms(daemon);
         connection->pings_unanswered = 0;
         connection->bytes_in += size;
-        daemon->counters.bytes_in += size;
+        daemon->counters.bytes[BD_WAY_IN][bd_connection_transport(connection)] += size;
         if (direct && connection->websocket)
             bd_ws_filled(&connection->websocket->decoder, place, direct);
         if (direct)
@@ -402,6 +419,7 @@ static bd_error *take_message(bd_connection *connection)
     const bd_frame *frame = &connection->parser.frame;
     const bd_message_facts *facts = bd_message_lookup(frame->type);
     connection->daemon->counters.frames_in++;
+    count_frame(connection, BD_WAY_IN, frame->type);
     if (!facts || !facts->spends_credit)
         BD_TRY(bd_connection_count_free_frame(connection));
     if (!facts && (frame->flags & BURN_FRAME_IGNORABLE))
@@ -441,7 +459,8 @@ static void flush(bd_connection *connection)
             return;
         }
         connection->bytes_out += written;
-        connection->daemon->counters.bytes_out += written;
+        connection->daemon->counters.bytes[BD_WAY_OUT][bd_connection_transport(connection)] +=
+            written;
         if (written)
             connection->written_ms = bd_daemon_now_ms(connection->daemon);
         if (written < wanted)

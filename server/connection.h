@@ -80,6 +80,8 @@ void bd_connection_close(bd_connection *connection);
 void bd_connection_tick(bd_connection *connection, int64_t now_ms);
 bool bd_connection_has_deadline(const bd_connection *connection);
 
+bd_transport bd_connection_transport(const bd_connection *connection);
+
 /* ---- for the transports ---- */
 /* Takes bytes of preface and frames. */
 bd_error *bd_connection_take(bd_connection *connection, const uint8_t *bytes,

@@ -31,12 +31,29 @@ typedef struct bd_listener {
     char url[160];
 } bd_listener;
 
-/* What happened since the start, for burnctl stats. */
+typedef enum bd_way { BD_WAY_IN, BD_WAY_OUT, BD_WAY_COUNT } bd_way;
+
+typedef enum bd_transport {
+    BD_TRANSPORT_UNIX,
+    BD_TRANSPORT_TCP,
+    BD_TRANSPORT_TLS,
+    BD_TRANSPORT_WS,  /* WebSocket within TCP or a Unix socket */
+    BD_TRANSPORT_WSS, /* … within TLS */
+    BD_TRANSPORT_COUNT,
+} bd_transport;
+
+enum { BD_TYPES_COUNTED = 64, BD_STATUSES_COUNTED = 500 };
+
+/* What happened since the start, for burnctl stats and the metrics. */
 typedef struct bd_daemon_counters {
     uint64_t accepted, refused, sessions, protocol_errors, slow_closed, idle_closed, late_hello;
     uint64_t handshakes_failed, late_handshake;
-    uint64_t hosts_refused, origins_refused, late_requests;
-    uint64_t bytes_in, bytes_out, frames_in;
+    uint64_t hosts_refused, origins_refused, late_requests, cancelled;
+    uint64_t frames_in;
+    uint64_t frames[BD_WAY_COUNT][BD_TYPES_COUNTED]; /* by number of the type */
+    uint64_t bytes[BD_WAY_COUNT][BD_TRANSPORT_COUNT];
+    uint64_t requests[BD_TYPES_COUNTED][BD_CODE_COUNT]; /* that the engine answered */
+    uint64_t http[BD_STATUSES_COUNTED];                 /* by status - 100 */
 } bd_daemon_counters;
 
 struct bd_daemon {
@@ -58,6 +75,7 @@ struct bd_daemon {
     bd_map sessions;          /* number → connection */
     uint64_t next_session;
     bd_daemon_counters counters;
+    bd_histogram request_durations;
     int www_fd; /* the folder of web pages; -1: none */
     int64_t probe_sent_ms; /* to the device thread, which has not answered it; 0: none */
     int64_t started_ms;

@@ -5,17 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/alloc.h"
-
 static void put(bd_json *json, const char *text, size_t size)
 {
-    if (json->capacity - json->used < size + 1) {
-        json->capacity = (json->used + size + 1) * 2;
-        json->text = bd_realloc(json->text, json->capacity);
-    }
-    memcpy(json->text + json->used, text, size);
-    json->used += size;
-    json->text[json->used] = '\0';
+    bd_text_put(&json->out, text, size);
 }
 
 static void put_string(bd_json *json, const char *text)
@@ -100,9 +92,5 @@ void bd_json_raw(bd_json *json, const char *key, const char *value)
 
 char *bd_json_take(bd_json *json, size_t *out_bytes)
 {
-    put(json, "", 0);
-    char *text = json->text;
-    *out_bytes = json->used;
-    *json = (bd_json){0};
-    return text;
+    return bd_text_take(&json->out, out_bytes);
 }

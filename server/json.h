@@ -6,9 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "server/text.h"
+
 typedef struct bd_json {
-    char *text;
-    size_t used, capacity;
+    bd_text_buffer out;
     bool comma;
 } bd_json;
 

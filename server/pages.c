@@ -3,12 +3,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proto/base/alloc.h"
 #include "server/connection.h"
 #include "server/files.h"
 #include "server/health.h"
 #include "server/json.h"
+#include "server/metrics.h"
 
 /* Pages of the daemon's own folder: scripts of its own only, WebAssembly, sockets to any burnd. */
 static const char page_headers[] =
@@ -47,6 +49,17 @@ static void version(bd_answer *out)
     out->own_body = bd_json_take(&json, &out->body_bytes);
 }
 
+static void metrics(bd_connection *connection, bd_answer *out)
+{
+    if (!connection->is_unix || connection->peer_uid != geteuid()) {
+        bd_answer_text(out, 403, "metrics are for the daemon's own user, on its Unix socket");
+        return;
+    }
+    *out = (bd_answer){
+        .status = 200, .type = "text/plain; version=0.0.4; charset=utf-8", .own_file = -1};
+    out->own_body = bd_metrics_text(connection->daemon, &out->body_bytes);
+}
+
 static void file(const bd_daemon *daemon, const bd_http_head *head, bd_answer *out)
 {
     uint64_t size;
@@ -74,6 +87,8 @@ void bd_pages_answer(bd_connection *connection, const bd_http_head *head, bd_ans
         ready(daemon, head, out);
     else if (is_page(head, "/version"))
         version(out);
+    else if (is_page(head, "/metrics"))
+        metrics(connection, out);
     else if (daemon->www_fd >= 0)
         file(daemon, head, out);
     else

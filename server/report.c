@@ -20,8 +20,13 @@ static void report_traffic(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "late_handshake", counters->late_handshake);
     bd_json_end_object(json);
     bd_json_begin_object(json, "traffic");
-    bd_json_uint(json, "bytes_in", counters->bytes_in);
-    bd_json_uint(json, "bytes_out", counters->bytes_out);
+    uint64_t in = 0, out = 0;
+    for (int i = 0; i < BD_TRANSPORT_COUNT; i++) {
+        in += counters->bytes[BD_WAY_IN][i];
+        out += counters->bytes[BD_WAY_OUT][i];
+    }
+    bd_json_uint(json, "bytes_in", in);
+    bd_json_uint(json, "bytes_out", out);
     bd_json_uint(json, "frames_in", counters->frames_in);
     bd_json_end_object(json);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "proto/ops.h"
 #include "server/connection.h"
@@ -258,8 +259,22 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
 
 /* ---- requests that wait for the engine ------------------------------------------------------- */
 
-/* What stands in session->requests for a number. */
-static char waiting[1], cancelled[1];
+/* What stands in session->requests for a number: when it came in microseconds, its type, and
+ * whether it was cancelled. */
+enum { MARK_CANCELLED = 1, MARK_TYPE_SHIFT = 1, MARK_TIME_SHIFT = 7 };
+
+/* The request is answered. */
+static void settle(bd_connection *connection, const bd_reply *reply)
+{
+    uintptr_t mark = (uintptr_t)bd_map_remove(&connection->session.requests, reply->request);
+    if (!mark)
+        return;
+    int64_t came_us = (int64_t)(mark >> MARK_TIME_SHIFT);
+    bd_daemon *daemon = connection->daemon;
+    daemon->counters.requests[mark >> MARK_TYPE_SHIFT & (BD_TYPES_COUNTED - 1)]
+                             [bd_error_code(reply->error)]++;
+    bd_histogram_add(&daemon->request_durations, bd_now_ns() - came_us * 1000);
+}
 
 bool bd_session_expect(bd_connection *connection, uint64_t request)
 {
@@ -274,7 +289,9 @@ bool bd_session_expect(bd_connection *connection, uint64_t request)
         bd_session_answer_failure(connection, request, error);
         return false;
     }
-    bd_map_put(&session->requests, request, waiting);
+    uintptr_t mark = (uintptr_t)bd_now_us() << MARK_TIME_SHIFT |
+                     (uintptr_t)connection->message.type << MARK_TYPE_SHIFT;
+    bd_map_put(&session->requests, request, (void *)mark);
     return true;
 }
 
@@ -292,11 +309,15 @@ void bd_session_ask(bd_connection *connection, bd_request *own_request)
 static void cancel(bd_connection *connection, uint64_t request)
 {
     bd_session *session = &connection->session;
-    if (bd_transfer_cancel_download(connection, request))
+    if (bd_transfer_cancel_download(connection, request)) {
+        connection->daemon->counters.cancelled++;
         return;
-    if (bd_map_get(&session->requests, request) != waiting)
+    }
+    uintptr_t mark = (uintptr_t)bd_map_get(&session->requests, request);
+    if (!mark || (mark & MARK_CANCELLED))
         return; /* answered, or cancelled before */
-    bd_map_put(&session->requests, request, cancelled);
+    bd_map_put(&session->requests, request, (void *)(mark | MARK_CANCELLED));
+    connection->daemon->counters.cancelled++;
     bd_request *message = bd_request_create(BD_REQUEST_CANCEL, session->number);
     message->request = request;
     post(connection, message);
@@ -304,7 +325,6 @@ static void cancel(bd_connection *connection, uint64_t request)
 
 void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
 {
-    bd_session *session = &connection->session;
     if (own_reply->credit_bytes)
         bd_session_return_credit(connection, own_reply->credit_bytes);
     const bd_error *error = own_reply->error;
@@ -314,14 +334,14 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
     case BD_REPLY_SESSION_CLOSED:
         break;
     case BD_REPLY_DATA:
-        bd_map_remove(&session->requests, own_reply->request);
+        settle(connection, own_reply);
         if (error)
             answer_error(connection, own_reply->request, error);
         else
             bd_transfer_download(connection, own_reply);
         break;
     case BD_REPLY_SYNCED:
-        bd_map_remove(&session->requests, own_reply->request);
+        settle(connection, own_reply);
         bd_connection_send(connection,
                            &(bd_message){.type = BD_MESSAGE_SYNCED,
                                          .synced = {.request = own_reply->request,
@@ -330,7 +350,7 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
                                                     .op_index = bd_error_op_index(error)}});
         break;
     case BD_REPLY_DONE:
-        bd_map_remove(&session->requests, own_reply->request);
+        settle(connection, own_reply);
         if (error)
             answer_error(connection, own_reply->request, error);
         else
@@ -339,7 +359,7 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
         break;
     case BD_REPLY_IMPORTED:
     case BD_REPLY_NAMES:
-        bd_map_remove(&session->requests, own_reply->request);
+        settle(connection, own_reply);
         if (error)
             answer_error(connection, own_reply->request, error);
         else

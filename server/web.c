@@ -113,6 +113,7 @@ static void give(bd_connection *connection, bd_answer *own_answer)
     bd_log(BD_LOG_DEBUG, "web", "answered path=\"%.*s\" status=%d",
            web->head.complete ? (int)strcspn(web->head.target, "?") : 0, web->head.text,
            own_answer->status);
+    connection->daemon->counters.http[own_answer->status - 100]++;
     queue(connection, own_answer);
     bd_free(own_answer->own_body);
     if (own_answer->own_file >= 0 && web->head.is_head) {

@@ -150,6 +150,7 @@ bool bd_websocket_upgrade(bd_connection *connection, const bd_http_head *head, b
     connection->websocket = bd_alloc(sizeof websocket);
     *connection->websocket = websocket;
     connection->state = BD_CONNECTION_PREFACE;
+    connection->daemon->counters.http[1]++; /* 101 */
     connection->opened_ms = bd_daemon_now_ms(connection->daemon);
     return true;
 }

@@ -124,7 +124,7 @@ def test_uploads_that_lie(daemon):
 
 
 WRONG = {
-    "no preface": (b"GET / HTTP/1.1\r\n\r\n", None),
+    "no preface": (b"\0ET / HTTP/1.1\r\n\r\n", None),
     "version": (b"\x89BRN\r\n\x1a\n" + struct.pack("<HHI", 1, 3, 0), "UNSUPPORTED"),
     "not hello": (wire.PREFACE + frame("PING", [1]), "PROTOCOL"),
     "big hello": (wire.PREFACE + frame("HELLO", b"\x00" * 5000), "PROTOCOL"),

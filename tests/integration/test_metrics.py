@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What /metrics says: promtool accepts it, the names are those that dashboards know, the numbers are what happened."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import wire
+from websocket_wire import Socket, tcp
+from wire import CODES, U8, Daemon, Wire, eventually, frame
+
+NAMES = """
+burnd_build_info burnd_connections burnd_connections_accepted_total burnd_connections_refused_total burnd_protocol_errors_total
+burnd_idle_closed_total burnd_slow_consumer_total burnd_sessions burnd_sessions_opened_total burnd_frames_total burnd_bytes_total
+burnd_http_requests_total burnd_requests_total burnd_cancelled_total burnd_request_duration_seconds burnd_queue_duration_seconds
+burnd_device_duration_seconds burnd_compile_seconds burnd_compile_cache_hits_total burnd_compile_cache_misses_total
+burnd_code_bytes burnd_ops_total burnd_cuts_total burnd_plan_analyses_total burnd_plan_replays_total burnd_plan_fallbacks_total
+burnd_kernel_launches_total burnd_tensors burnd_names burnd_device_memory_bytes burnd_device_info burnd_device_probe_age_seconds
+burnd_draining process_cpu_seconds_total process_resident_memory_bytes process_virtual_memory_bytes process_open_fds
+process_max_fds process_threads process_start_time_seconds
+""".split()
+
+
+def scrape(daemon, *flags):
+    run = subprocess.run(["curl", "-s", "--fail-with-body", "--unix-socket", daemon.path, *flags, "http://burnd/metrics"],
+                         capture_output=True, text=True, timeout=20)
+    assert run.returncode == 0, run.stdout
+    return run.stdout
+
+
+def values(text):
+    return {match[1]: float(match[2]) for match in re.finditer(r"^(\w+(?:\{.*\})?) (\S+)$", text, re.M)}
+
+
+@pytest.fixture(scope="module")
+def daemon():
+    with Daemon(tcp=True) as running:
+        yield running
+
+
+def test_promtool_accepts_it(daemon):
+    if not shutil.which("promtool"):
+        pytest.skip("promtool is not installed")
+    client = daemon.connect()
+    client.sync()
+    run = subprocess.run(["promtool", "check", "metrics"], input=scrape(daemon), capture_output=True, text=True, timeout=20)
+    assert (run.returncode, run.stdout + run.stderr) == (0, "")
+    client.close()
+
+
+def test_names_are_a_promise(daemon):
+    text = scrape(daemon)
+    assert re.findall(r"^# TYPE (\w+) ", text, re.M) == re.findall(r"^# HELP (\w+) ", text, re.M)
+    assert set(NAMES) <= set(re.findall(r"^# TYPE (\w+) ", text, re.M))
+    assert all(re.fullmatch(r"# (HELP|TYPE) \w+ \S.*|\w+(\{[^{}]+\})? \S+", line) for line in text.splitlines())
+
+
+def test_numbers_are_what_happened(daemon):
+    before = values(scrape(daemon))
+    client = daemon.connect()
+    web = Wire(Socket(tcp(daemon)))
+    data = bytes(200_000)
+    for one in (client, web):
+        one.put(1, U8, [len(data)], data)
+        assert one.get(1)[2] == data
+        one.sync(2)
+        one.send(frame("GET", [3, 99]))
+        assert one.expect("ERROR")[0][1] == CODES["NOT_FOUND"]
+    now = values(scrape(daemon))
+
+    def grown(name):
+        return now[name] - before.get(name, 0)
+
+    assert grown("burnd_sessions_opened_total") == now["burnd_sessions"] == 2
+    assert now["burnd_tensors"] == 2
+    assert now['burnd_device_memory_bytes{state="used"}'] >= 400_000
+    assert now['burnd_connections{transport="unix",state="open"}'] == now['burnd_connections{transport="ws",state="open"}'] == 1
+    assert now['burnd_connections{transport="unix",state="http"}'] == 1
+    for way in ("in", "out"):
+        assert 200_000 < grown('burnd_bytes_total{dir="%s",transport="ws"}' % way) < 210_000
+        assert 200_000 < grown('burnd_bytes_total{dir="%s",transport="unix"}' % way) < 230_000
+    assert grown('burnd_frames_total{dir="in",type="PUT_BEGIN"}') == grown('burnd_frames_total{dir="out",type="SYNCED"}') == 2
+    assert grown('burnd_requests_total{type="GET",code="OK"}') == grown('burnd_requests_total{type="SYNC",code="OK"}') == 2
+    assert grown('burnd_requests_total{type="GET",code="NOT_FOUND"}') == 2
+    assert grown("burnd_request_duration_seconds_count") == 6
+    assert grown('burnd_request_duration_seconds_bucket{le="+Inf"}') == 6
+    assert grown("burnd_request_duration_seconds_sum") > 0
+    assert grown("burnd_queue_duration_seconds_count") == 8  # and two uploads
+    assert grown('burnd_http_requests_total{status="101"}') == 1
+    assert grown('burnd_http_requests_total{status="200"}') == 1  # the scrape before
+    client.close()
+    web.close()
+    assert eventually(lambda: values(scrape(daemon))["burnd_sessions"] == 0, 5)
+
+
+def test_refusals_are_counted(daemon):
+    before = values(scrape(daemon))
+    for head in (b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+                 b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                 b"Origin: https://evil.example\r\n\r\n", wire.PREFACE + frame("PING", [1])):
+        sock = tcp(daemon)
+        sock.sendall(head)
+        sock.recv(1000)
+        sock.close()
+    now = values(scrape(daemon))
+    assert now['burnd_connections_refused_total{reason="host"}'] == before['burnd_connections_refused_total{reason="host"}'] + 1
+    assert now['burnd_connections_refused_total{reason="origin"}'] == before['burnd_connections_refused_total{reason="origin"}'] + 1
+    assert now["burnd_protocol_errors_total"] == before["burnd_protocol_errors_total"] + 1
+
+
+def test_the_process_is_the_kernels(daemon):
+    now = values(scrape(daemon))
+    status = open(f"/proc/{daemon.process.pid}/status").read()
+    resident = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024
+    assert abs(now["process_resident_memory_bytes"] - resident) < 0.2 * resident + (4 << 20)
+    assert now["process_threads"] == daemon.threads()
+    assert abs(now["process_open_fds"] - daemon.descriptors()) <= 1
+    stat = open(f"/proc/{daemon.process.pid}/stat").read().rsplit(")", 1)[1].split()
+    booted = int(re.search(r"btime (\d+)", open("/proc/stat").read())[1])
+    assert abs(now["process_start_time_seconds"] - booted - int(stat[19]) / os.sysconf("SC_CLK_TCK")) < 3
+    assert 0 < now["process_cpu_seconds_total"] < 600

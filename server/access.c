@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/access.h"
 
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "proto/base/alloc.h"
 #include "proto/base/log.h"
 #include "server/credentials.h"
+#include "server/net.h"
 #include "server/state.h"
+
+static const char tokens_file[] = "tokens";
 
 static bool speaks_tls(const bd_config *config)
 {
@@ -48,13 +58,75 @@ static bd_error *load_tls(const bd_config *config, bool makes, bd_tls **out)
                          out);
 }
 
+static bd_error *load_tokens(const bd_config *config, bool makes, bd_tokens *out)
+{
+    char path[BD_STATE_PATH_BYTES], *text = NULL;
+    size_t size = 0;
+    if (bd_state_path(config, tokens_file, path) || access(path, F_OK) != 0) {
+        if (!makes)
+            return NULL;
+        bd_tokens none = {0};
+        text = bd_tokens_print(&none, &size);
+        bd_error *error = bd_state_write(config, tokens_file, text, size);
+        bd_free(text);
+        return error;
+    }
+    BD_TRY(bd_state_read(path, &text, &size));
+    bd_error *error = bd_tokens_parse(text, size, out);
+    bd_free(text);
+    return error ? bd_error_note(error, "%.200s", path) : NULL;
+}
+
+/* A number as it is, a name by the system's list of users or groups. */
+static bd_error *find_id(const char *key, const char *name, bool group, unsigned long *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoul(name, &end, 10);
+    if (*name && !*end && !errno && *out < UINT32_MAX)
+        return NULL;
+    const struct passwd *user = group ? NULL : getpwnam(name);
+    const struct group *many = group ? getgrnam(name) : NULL;
+    if (!user && !many)
+        BD_FAIL(NOT_FOUND, "%s: this system has no %s \"%.64s\"", key, group ? "group" : "user",
+                name);
+    *out = user ? user->pw_uid : many->gr_gid;
+    return NULL;
+}
+
+static bd_error *load_users(const bd_config *config, bd_access *out)
+{
+    unsigned long id;
+    for (size_t i = 0; i < config->allow_users.count; i++) {
+        BD_TRY(find_id("allow_users", config->allow_users.items[i], false, &id));
+        *bd_vec_push(&out->users) = (uid_t)id;
+    }
+    for (size_t i = 0; i < config->allow_groups.count; i++) {
+        BD_TRY(find_id("allow_groups", config->allow_groups.items[i], true, &id));
+        *bd_vec_push(&out->groups) = (gid_t)id;
+    }
+    return NULL;
+}
+
 bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out)
 {
     bd_access made = {0};
-    if (speaks_tls(config))
-        BD_TRY(load_tls(config, makes, &made.tls));
+    bool tls = speaks_tls(config);
+    const char *scopes = config->certificate_scopes;
+    bd_error *error = tls ? load_tls(config, makes, &made.tls) : NULL;
+    if (!error)
+        error = load_tokens(config, makes && tls, &made.tokens);
+    if (!error)
+        error = load_users(config, &made);
+    if (!error)
+        error = bd_scopes_parse(scopes, strlen(scopes), &made.certificate_scopes);
+    if (error) {
+        bd_access_deinit(&made);
+        return error;
+    }
     if (made.tls && makes)
-        bd_log(BD_LOG_INFO, "access", "certificate pin=sha256:%s", bd_tls_pin(made.tls));
+        bd_log(BD_LOG_INFO, "access", "certificate pin=sha256:%s tokens=%zu", bd_tls_pin(made.tls),
+               made.tokens.list.count);
     *out = made;
     return NULL;
 }
@@ -63,4 +135,74 @@ void bd_access_deinit(bd_access *access)
 {
     bd_tls_release(access->tls);
     access->tls = NULL;
+    bd_tokens_deinit(&access->tokens);
+    bd_vec_deinit(&access->users);
+    bd_vec_deinit(&access->groups);
+}
+
+/* ---- who is it? ------------------------------------------------------------------------------ */
+
+static bd_error *identify_token(bd_access *access, const bd_visitor *visitor, bd_principal *out)
+{
+    if (visitor->token.size_bytes > BD_TOKEN_SHOWN_BYTES_MAX)
+        BD_FAIL(PROTOCOL, "a token has at most %d bytes", BD_TOKEN_SHOWN_BYTES_MAX);
+    const bd_token *token = bd_tokens_find(&access->tokens, visitor->token);
+    if (!token) {
+        access->refused[BD_REFUSAL_UNKNOWN_TOKEN]++;
+        BD_FAIL(UNAUTHENTICATED, "the token is not known here; burnctl invite makes one");
+    }
+    if (token->expires_s && token->expires_s <= time(NULL)) {
+        char when[BD_TIME_TEXT_BYTES];
+        access->refused[BD_REFUSAL_EXPIRED_TOKEN]++;
+        BD_FAIL(UNAUTHENTICATED, "the token \"%s\" expired at %s", token->name,
+                bd_time_print(token->expires_s, when));
+    }
+    if (!bd_token_allows_origin(token, visitor->origin)) {
+        access->refused[BD_REFUSAL_WRONG_ORIGIN]++;
+        BD_FAIL(DENIED, "the token \"%s\" is for pages of %.200s, not of \"%.100s\"", token->name,
+                token->origins, visitor->origin);
+    }
+    snprintf(out->name, sizeof out->name, "token:%s", token->name);
+    out->scopes = token->scopes;
+    return NULL;
+}
+
+static bd_error *identify_user(bd_access *access, const bd_visitor *visitor, bd_principal *out)
+{
+    bool own = visitor->uid == geteuid() || visitor->uid == 0, allowed = own;
+    for (size_t i = 0; i < access->users.count && !allowed; i++)
+        allowed = access->users.items[i] == visitor->uid;
+    for (size_t i = 0; i < access->groups.count && !allowed; i++)
+        allowed = bd_net_peer_in_group(visitor->fd, access->groups.items[i]);
+    if (!allowed) {
+        access->refused[BD_REFUSAL_FOREIGN_USER]++;
+        BD_FAIL(DENIED,
+                "uid %u is not let in; this daemon serves uid %u, and others by allow_users and "
+                "allow_groups",
+                (unsigned)visitor->uid, (unsigned)geteuid());
+    }
+    snprintf(out->name, sizeof out->name, "uid:%u", (unsigned)visitor->uid);
+    out->scopes = own ? BD_SCOPE_EVERY : BD_SCOPE_COMPUTE | BD_SCOPE_INFER;
+    return NULL;
+}
+
+bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor, bd_principal *out)
+{
+    if (visitor->token.size_bytes)
+        return identify_token(access, visitor, out);
+    if (visitor->is_unix)
+        return identify_user(access, visitor, out);
+    if (*visitor->subject) {
+        snprintf(out->name, sizeof out->name, "cert:%s", visitor->subject);
+        out->scopes = access->certificate_scopes;
+        return NULL;
+    }
+    if (visitor->is_tls) {
+        access->refused[BD_REFUSAL_NO_IDENTITY]++;
+        BD_FAIL(UNAUTHENTICATED, "a token is needed here, or a certificate that client_ca has "
+                                 "signed; set BURN_TOKEN or BURN_TOKEN_FILE");
+    }
+    snprintf(out->name, sizeof out->name, "anonymous"); /* what ?insecure accepts */
+    out->scopes = BD_SCOPE_COMPUTE | BD_SCOPE_INFER | BD_SCOPE_METRICS;
+    return NULL;
 }

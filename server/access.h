@@ -1,19 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who may come in: the daemon's certificate for listeners that speak TLS. Read from the files that
- * the configuration names, or that the first start makes in the state folder, and read again on a
- * reload. Owned by the daemon; thread: loop, and main before it. */
+ * Who may come in, and as whom: the certificate of listeners that speak TLS, the tokens, the users
+ * of the Unix sockets. Read from the files that the configuration names, or that the first start
+ * makes in the state folder, and read again on a reload. Owned by the daemon; thread: loop, and
+ * main before it. */
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "server/config.h"
+#include "server/principal.h"
 #include "server/tls.h"
+#include "server/tokens.h"
+
+typedef enum bd_refusal {
+#define REFUSAL(name, NAME, says) BD_REFUSAL_##NAME,
+#include "server/refusals.def"
+    BD_REFUSAL_COUNT,
+} bd_refusal;
 
 typedef struct bd_access {
     bd_tls *tls; /* NULL: no listener speaks TLS */
+    bd_tokens tokens;
+    BD_VEC(uid_t) users; /* of the Unix sockets, besides the daemon's own */
+    BD_VEC(gid_t) groups;
+    unsigned certificate_scopes; /* of those whose certificate client_ca signed */
+    uint64_t refused[BD_REFUSAL_COUNT];
 } bd_access;
+
+/* What is known of a client when it says HELLO. */
+typedef struct bd_visitor {
+    int fd;
+    bool is_unix, is_tls;
+    uid_t uid;           /* on a Unix socket */
+    const char *subject; /* of its certificate; "" without one */
+    const char *origin;  /* of a web page; "" for others */
+    bd_text token;       /* may be empty */
+} bd_visitor;
 
 /* All that the configuration names, or the first error; *out is untouched then. makes: what is
  * missing in the state folder is made. */
 bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out) BD_MUST_USE;
 void bd_access_deinit(bd_access *access);
+
+/* Who that is; counts whom it refuses. Errors: UNAUTHENTICATED, DENIED, PROTOCOL. */
+bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor,
+                             bd_principal *out) BD_MUST_USE;

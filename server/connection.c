@@ -192,6 +192,8 @@ void bd_connection_close(bd_connection *connection)
     bd_session_close(connection);
     connection->state = BD_CONNECTION_CLOSED;
     bd_outbox_deinit(&connection->outbox);
+    bd_error_free(connection->refusal);
+    connection->refusal = NULL;
     uv_poll_stop(&connection->poll);
     uv_close((uv_handle_t *)&connection->poll, on_closed);
     end_handshake(connection);
@@ -414,6 +416,22 @@ bd_error *bd_connection_count_free_frame(bd_connection *connection)
     return NULL;
 }
 
+/* At once, or, who shows wrong identities again and again, later. */
+static bd_error *refuse(bd_connection *connection, bd_error *own_error)
+{
+    bd_daemon *daemon = connection->daemon;
+    char peer[BD_PEER_TEXT_BYTES];
+    int64_t now_ms = bd_daemon_now_ms(daemon);
+    int64_t delay_ms = bd_failures_note(
+        &daemon->failures, bd_net_peer_text(connection->stream.fd, peer), now_ms);
+    if (!delay_ms)
+        return own_error;
+    connection->state = BD_CONNECTION_REFUSED;
+    connection->refused_until_ms = now_ms + delay_ms;
+    connection->refusal = own_error;
+    return NULL;
+}
+
 static bd_error *take_message(bd_connection *connection)
 {
     const bd_frame *frame = &connection->parser.frame;
@@ -429,7 +447,12 @@ static bd_error *take_message(bd_connection *connection)
     if (connection->state == BD_CONNECTION_HELLO && message->type != BD_MESSAGE_HELLO)
         BD_FAIL(PROTOCOL, "the first message must be HELLO, not %s", facts->name);
     uint8_t *payload = NULL;
-    BD_TRY(bd_session_message(connection, message, frame, &payload));
+    bd_error *error = bd_session_message(connection, message, frame, &payload);
+    if (connection->state == BD_CONNECTION_HELLO &&
+        bd_error_code(error) == BD_CODE_UNAUTHENTICATED)
+        return refuse(connection, error);
+    if (error)
+        return error;
     bd_frame_parser_set_payload(&connection->parser, payload);
     if (message->type == BD_MESSAGE_HELLO) {
         connection->state = BD_CONNECTION_OPEN;
@@ -521,12 +544,12 @@ void bd_connection_tick(bd_connection *connection, int64_t now_ms)
     case BD_CONNECTION_PREFACE:
     case BD_CONNECTION_HELLO:
         tick_handshake(connection, now_ms);
-        if (connection->state >= BD_CONNECTION_OPEN)
+        if (connection->state > BD_CONNECTION_HELLO)
             return;
         if (connection->daemon->embedded || now_ms - connection->opened_ms <= config->hello_timeout)
             break; /* a parent that is slow to speak is waited for: its end is noticed */
         read_some(connection); /* what came while this process could not run is not late */
-        if (connection->state >= BD_CONNECTION_OPEN)
+        if (connection->state > BD_CONNECTION_HELLO)
             return;
         connection->daemon->counters.late_hello++;
         bd_connection_fail(connection, BD_ERROR(DEADLINE, "no HELLO within %" PRId64 " ms",
@@ -538,6 +561,12 @@ void bd_connection_tick(bd_connection *connection, int64_t now_ms)
         read_some(connection);
         if (connection->state == BD_CONNECTION_HTTP && bd_web_late(connection, now_ms))
             bd_web_end_late(connection);
+        return;
+    case BD_CONNECTION_REFUSED:
+        if (now_ms >= connection->refused_until_ms) {
+            bd_connection_fail(connection, connection->refusal);
+            connection->refusal = NULL;
+        }
         return;
     case BD_CONNECTION_OPEN:
         tick_open(connection, now_ms);

@@ -20,6 +20,7 @@ typedef enum bd_connection_state {
     BD_CONNECTION_PREFACE,   /* the preface must come, or what tells it from HTTP */
     BD_CONNECTION_HTTP,      /* requests of HTTP come, one of which may make it a WebSocket */
     BD_CONNECTION_HELLO,     /* HELLO must come */
+    BD_CONNECTION_REFUSED,   /* it showed a wrong identity, and hears of it in a while */
     BD_CONNECTION_OPEN,
     BD_CONNECTION_LINGERING, /* a last error goes out, what comes in is dropped */
     BD_CONNECTION_CLOSED,
@@ -45,7 +46,8 @@ struct bd_connection {
     bd_web *web;             /* NULL: it does not speak HTTP */
     bd_websocket *websocket; /* NULL: frames come and go as they are */
     bd_outbox outbox;
-    int64_t opened_ms, read_ms, written_ms, lingering_ms;
+    int64_t opened_ms, read_ms, written_ms, lingering_ms, refused_until_ms;
+    bd_error *refusal; /* while REFUSED */
     int pings_unanswered;
     uint32_t free_frames_turn, free_frames; /* that spend no credit: of this turn, of this second */
     int64_t free_frames_second;

@@ -320,7 +320,8 @@ static bd_error *open_listener(bd_daemon *daemon, const char *url)
         BD_FAIL(LIMIT, "more than %d addresses to listen on", BD_LISTENERS_MAX);
     bd_listener *listener = &daemon->listeners[daemon->listener_count];
     listener->fd = -1;
-    BD_TRY(bd_net_listen(url, &listener->fd, &listener->address));
+    bool for_others = daemon->access.users.count || daemon->access.groups.count;
+    BD_TRY(bd_net_listen(url, for_others, &listener->fd, &listener->address));
     int status = uv_poll_init(&daemon->loop, &listener->poll, listener->fd);
     if (status != 0) {
         bd_net_close_listener(listener->fd, &listener->address);

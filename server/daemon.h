@@ -14,6 +14,7 @@
 #include "server/access.h"
 #include "server/address.h"
 #include "server/config.h"
+#include "server/failures.h"
 
 typedef struct bd_connection bd_connection;
 typedef struct bd_daemon bd_daemon;
@@ -72,6 +73,7 @@ struct bd_daemon {
     bd_connection *unflushed; /* those with new outbound bytes, linked */
     size_t handshakes;        /* connections whose TLS handshake is under way */
     bd_access access;
+    bd_failures failures;
     bd_map sessions;          /* number → connection */
     uint64_t next_session;
     bd_daemon_counters counters;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BACKLOG = 511, SEND_BUFFER_BYTES = 1024 * 1024 };
+enum { BACKLOG = 511, SEND_BUFFER_BYTES = 1024 * 1024, GROUPS_MAX = 1024 };
 
 static bd_error *failed(const char *url, const char *what)
 {
@@ -23,15 +23,15 @@ static bd_error *failed(const char *url, const char *what)
     BD_FAIL(UNAVAILABLE, "%.128s: %s: %s", url, what, strerror(number));
 }
 
-/* Opens the folder of a socket, made with 0750 if it is missing, and locks it, so that two daemons
+/* Opens the folder of a socket, made if it is missing, and locks it, so that two daemons
  * that start at once do not both replace a stale file. */
-static bd_error *lock_folder(const char *url, const bd_address *address, int *out_fd)
+static bd_error *lock_folder(const char *url, const bd_address *address, mode_t mode, int *out_fd)
 {
     char folder[sizeof address->path];
     snprintf(folder, sizeof folder, "%s", address->path);
     char *slash = strrchr(folder, '/');
     slash[slash == folder] = '\0';
-    if (mkdir(folder, 0750) != 0 && errno != EEXIST)
+    if (mkdir(folder, mode) != 0 && errno != EEXIST)
         return failed(url, "cannot make the folder of the socket");
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -70,12 +70,12 @@ static bd_error *remove_stale(const char *url, const bd_address *address)
     return NULL;
 }
 
-static bd_error *bind_unix(const char *url, int fd, bd_address *address)
+static bd_error *bind_unix(const char *url, bool for_others, int fd, bd_address *address)
 {
     int folder = -1;
-    BD_TRY(lock_folder(url, address, &folder));
+    BD_TRY(lock_folder(url, address, for_others ? 0755 : 0750, &folder));
     bd_error *error = remove_stale(url, address);
-    mode_t mask = umask(0117); /* so that the socket has 0660 from its first moment */
+    mode_t mask = umask(for_others ? 0111 : 0117); /* so that its first moment is right */
     if (!error && bind(fd, (const struct sockaddr *)&address->storage, address->size_bytes) != 0)
         error = failed(url, "cannot bind");
     umask(mask);
@@ -101,14 +101,15 @@ static bd_error *bind_tcp(const char *url, int fd, const bd_address *address)
     return NULL;
 }
 
-bd_error *bd_net_listen(const char *url, int *out_fd, bd_address *out_address)
+bd_error *bd_net_listen(const char *url, bool for_others, int *out_fd, bd_address *out_address)
 {
     bd_address address;
     BD_TRY(bd_address_parse(url, &address));
     int fd = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return failed(url, "cannot make a socket");
-    bd_error *error = address.is_unix ? bind_unix(url, fd, &address) : bind_tcp(url, fd, &address);
+    bd_error *error = address.is_unix ? bind_unix(url, for_others, fd, &address)
+                                      : bind_tcp(url, fd, &address);
     if (error) {
         close(fd);
         return error;
@@ -168,7 +169,7 @@ const char *bd_net_peer_text(int fd, char text[BD_PEER_TEXT_BYTES])
 {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
-    snprintf(text, BD_PEER_TEXT_BYTES, "unix");
+    text[0] = '\0';
     if (getpeername(fd, (struct sockaddr *)&name, &size) == 0 &&
         (name.ss_family == AF_INET || name.ss_family == AF_INET6))
         address_text(&name, text);
@@ -224,6 +225,22 @@ bd_error *bd_net_peer(int fd, uid_t *out_uid, pid_t *out_pid)
     *out_uid = peer.uid;
     *out_pid = peer.pid;
     return NULL;
+}
+
+bool bd_net_peer_in_group(int fd, gid_t group)
+{
+    struct ucred peer;
+    gid_t groups[GROUPS_MAX];
+    socklen_t size = sizeof peer, bytes = sizeof groups;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.gid == group)
+        return true;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) != 0)
+        return false; /* in more groups than we can hold, or an older kernel */
+    for (size_t i = 0; i < bytes / sizeof *groups; i++) {
+        if (groups[i] == group)
+            return true;
+    }
+    return false;
 }
 
 uint64_t bd_net_raise_file_limit(void)

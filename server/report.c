@@ -5,6 +5,11 @@
 #include "server/connection.h"
 #include "server/json.h"
 
+static const char *const refusal_names[] = {
+#define REFUSAL(name, NAME, says) #name,
+#include "server/refusals.def"
+};
+
 static void report_traffic(bd_daemon *daemon, bd_json *json)
 {
     const bd_daemon_counters *counters = &daemon->counters;
@@ -18,6 +23,10 @@ static void report_traffic(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "late_hello", counters->late_hello);
     bd_json_uint(json, "handshakes_failed", counters->handshakes_failed);
     bd_json_uint(json, "late_handshake", counters->late_handshake);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "refusals");
+    for (int i = 0; i < BD_REFUSAL_COUNT; i++)
+        bd_json_uint(json, refusal_names[i], daemon->access.refused[i]);
     bd_json_end_object(json);
     bd_json_begin_object(json, "traffic");
     uint64_t in = 0, out = 0;
@@ -110,8 +119,11 @@ static void report_sessions(bd_daemon *daemon, bd_json *json)
         bd_json_begin_object(json, NULL);
         bd_json_uint(json, "session", session->number);
         bd_json_text(json, "client", session->client);
-        bd_json_uint(json, "uid", connection->peer_uid);
-        bd_json_uint(json, "pid", (uint64_t)connection->peer_pid);
+        bd_json_text(json, "principal", session->principal.name);
+        if (connection->is_unix) {
+            bd_json_uint(json, "uid", connection->peer_uid);
+            bd_json_uint(json, "pid", (uint64_t)connection->peer_pid);
+        }
         bd_json_text(json, "transport", connection->is_unix         ? "unix"
                      : connection->stream.tls ? "tls"
                                               : "tcp");

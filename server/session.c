@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
@@ -69,6 +68,16 @@ bd_error *bd_session_message(bd_connection *connection, const bd_message *messag
     if (bd_message_lookup(message->type)->spends_credit)
         BD_TRY(spend(session, frame));
     session->frame_cost = bd_frame_cost(frame);
+    uint64_t request;
+    bd_error *denied = bd_principal_may(&session->principal, message, &request);
+    if (denied) {
+        connection->daemon->access.refused[BD_REFUSAL_LACKING_SCOPE]++;
+        if (!request)
+            return denied;
+        session->upload = 0; /* the payload is nobody's */
+        bd_session_answer_failure(connection, request, denied);
+        return frame->payload_bytes ? NULL : bd_session_payload_done(connection);
+    }
     return dispatch(connection, message, frame, out_payload);
 }
 
@@ -182,16 +191,26 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+static bd_error *identify(bd_connection *connection, const struct bd_message_hello *hello)
+{
+    const bd_stream *stream = &connection->stream;
+    const bd_websocket *websocket = connection->websocket;
+    bd_visitor visitor = {.fd = stream->fd,
+                          .is_unix = connection->is_unix,
+                          .is_tls = stream->tls,
+                          .uid = connection->peer_uid,
+                          .subject = stream->tls ? bd_tls_subject(stream->tls) : "",
+                          .origin = websocket ? websocket->origin : "",
+                          .token = hello->token};
+    if (websocket && !hello->token.size_bytes)
+        visitor.token = bd_text_of(websocket->token);
+    return bd_access_identify(&connection->daemon->access, &visitor,
+                              &connection->session.principal);
+}
+
 static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)
 {
     const bd_daemon *daemon = connection->daemon;
-    if (connection->session.number)
-        BD_FAIL(PROTOCOL, "HELLO came twice");
-    if (connection->is_unix && connection->peer_uid != geteuid())
-        BD_FAIL(DENIED, "uid %u is not let in; this daemon serves uid %u",
-                (unsigned)connection->peer_uid, (unsigned)geteuid());
-    if (connection->stream.tls && !*bd_tls_subject(connection->stream.tls))
-        BD_FAIL(UNAUTHENTICATED, "no client certificate was shown that client_ca has signed");
     if (hello->version != BURN_PROTOCOL_VERSION)
         BD_FAIL(UNSUPPORTED, "the client speaks protocol version %" PRIu64 ", this daemon %d",
                 hello->version, BURN_PROTOCOL_VERSION);
@@ -209,18 +228,14 @@ static bd_error *check_hello(const bd_connection *connection, const struct bd_me
     return NULL;
 }
 
-/* Who the client is. */
-static void name_principal(const bd_connection *connection, char *room, size_t room_bytes)
-{
-    snprintf(room, room_bytes, "uid:%u",
-             (unsigned)(connection->is_unix ? connection->peer_uid : geteuid()));
-}
-
 static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello)
 {
     static const char server[] = "burnd " BURN_VERSION;
     bd_daemon *daemon = connection->daemon;
     bd_session *session = &connection->session;
+    if (session->number)
+        BD_FAIL(PROTOCOL, "HELLO came twice");
+    BD_TRY(identify(connection, hello));
     BD_TRY(check_hello(connection, hello));
     session->number = ++daemon->next_session;
     session->opened_ms = bd_daemon_now_ms(daemon);
@@ -233,9 +248,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     bd_text_copy(hello->client, session->client, sizeof session->client);
     bd_map_put(&daemon->sessions, session->number, connection);
     daemon->counters.sessions++;
-    name_principal(connection, session->principal, sizeof session->principal);
     bd_request *open = bd_request_create(BD_REQUEST_SESSION_OPEN, session->number);
-    memcpy(open->name, session->principal, sizeof open->name);
+    snprintf(open->name, sizeof open->name, "%s", session->principal.name);
     post(connection, open);
     bd_message welcome = {.type = BD_MESSAGE_WELCOME,
                           .welcome = {.session = session->number,
@@ -252,8 +266,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     if (session->answers_pings)
         welcome.welcome.features = (bd_texts){.count = 1, .items = {bd_text_of("keepalive")}};
     bd_connection_send(connection, &welcome);
-    bd_log(BD_LOG_INFO, "session", "open session=%" PRIu64 " uid=%u client=\"%s\"", session->number,
-           (unsigned)connection->peer_uid, session->client);
+    bd_log(BD_LOG_INFO, "session", "open session=%" PRIu64 " principal=\"%s\" client=\"%s\"",
+           session->number, session->principal.name, session->client);
     return NULL;
 }
 

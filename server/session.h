@@ -10,14 +10,15 @@
 #include "engine/engine.h"
 #include "proto/base/map.h"
 #include "proto/message.h"
+#include "server/principal.h"
 
 typedef struct bd_connection bd_connection;
 typedef struct bd_download bd_download;
 
 typedef struct bd_session {
     uint64_t number; /* 0: not open */
+    bd_principal principal;
     char client[64];
-    char principal[BURN_NAME_BYTES_MAX + 1]; /* whose session it is */
     int64_t opened_ms;
     uint64_t credit_bytes;   /* what the client may still send */
     uint64_t returned_bytes; /* taken up, not yet given back by CREDIT */

@@ -17,6 +17,13 @@ static bd_request *begin(bd_connection *connection, bd_request_kind kind, uint64
     if (kind != BD_REQUEST_LIST_NAMES ||
         (name.size_bytes && !bd_text_equal(name, "public")))
         error = bd_name_check(name.bytes, name.size_bytes);
+    bool writes = kind == BD_REQUEST_EXPORT || kind == BD_REQUEST_EXPORT_PROGRAM ||
+                  kind == BD_REQUEST_UNEXPORT;
+    bool shared = name.size_bytes > 7 && memcmp(name.bytes, "public/", 7) == 0;
+    const bd_principal *principal = &connection->session.principal;
+    if (!error && writes && shared && !(principal->scopes & BD_SCOPE_ADMIN))
+        error = BD_ERROR(DENIED, "names of public/ are written with the scope admin, which %.100s "
+                                 "has not", principal->name);
     if (error) {
         bd_session_answer_failure(connection, number, error);
         return NULL;

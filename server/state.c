@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proto/base/alloc.h"
+
 static const char *base_folder(const bd_config *config, const char **out_rest)
 {
     const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -59,6 +61,39 @@ bd_error *bd_state_prepare(const bd_config *config)
     if ((status.st_uid != geteuid() && status.st_uid != 0) || (status.st_mode & 022))
         BD_FAIL(DENIED, "other users can change the state folder %.200s; make it yours with 0700",
                 path);
+    return NULL;
+}
+
+bd_error *bd_state_read(const char *path, char **out_text, size_t *out_bytes)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        BD_FAIL(NOT_FOUND, "%.200s: %s", path, strerror(errno));
+    bd_error *error = NULL;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        error = BD_ERROR(INVALID, "%.200s: not a file", path);
+    else if ((status.st_mode & 077) || (status.st_uid != geteuid() && status.st_uid != 0))
+        error = BD_ERROR(DENIED, "%.200s: its mode is %04o and its owner uid %u; it must be 0600 "
+                                 "and the daemon's own", path, (unsigned)status.st_mode & 07777,
+                         (unsigned)status.st_uid);
+    else if (status.st_size > BD_STATE_FILE_BYTES_MAX)
+        error = BD_ERROR(LIMIT, "%.200s: more than %d bytes", path, BD_STATE_FILE_BYTES_MAX);
+    size_t size = error ? 0 : (size_t)status.st_size, done = 0;
+    char *text = bd_alloc(size + 1);
+    for (ssize_t count = 1; !error && done < size && count > 0; done += (size_t)count) {
+        count = read(fd, text + done, size - done);
+        if (count < 0)
+            error = BD_ERROR(UNAVAILABLE, "%.200s: %s", path, strerror(errno)), count = 0;
+    }
+    close(fd);
+    if (error) {
+        bd_free(text);
+        return error;
+    }
+    text[done] = '\0';
+    *out_text = text;
+    *out_bytes = done;
     return NULL;
 }
 

@@ -16,6 +16,8 @@ bd_error *bd_state_path(const bd_config *config, const char *name, char path[BD_
     BD_MUST_USE;
 /* Makes the folder with mode 0700 if it is missing. DENIED if another user could change it. */
 bd_error *bd_state_prepare(const bd_config *config) BD_MUST_USE;
+/* A file that only its owner can read: DENIED for another mode or owner. Text is heap; bd_free. */
+bd_error *bd_state_read(const char *path, char **out_text, size_t *out_bytes) BD_MUST_USE;
 /* Replaces a file of the folder. */
 bd_error *bd_state_write(const bd_config *config, const char *name, const char *bytes,
                          size_t size_bytes) BD_MUST_USE;

@@ -61,7 +61,8 @@ static bd_error *open_context(burn_context *context)
     struct timeval slice = {.tv_usec = BD_WAIT_SLICE_MS * 1000};
     if (setsockopt(context->fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)
         BD_FAIL(UNAVAILABLE, "the socket takes no time-out");
-    context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device);
+    context->session =
+        bd_session_create("burn-client " BURN_VERSION, context->options.device, NULL);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);
     bd_session_seed(context->session,

@@ -23,8 +23,9 @@ typedef enum bd_client_phase {
     BD_CLIENT_FAILED,
 } bd_client_phase;
 
-/* `device` may be NULL: the daemon's first. Preface and HELLO are in the output at once. */
-bd_client *bd_client_create(const char *library, const char *device);
+/* `device` may be NULL: the daemon's first; `token` NULL: the socket says who we are. Preface and
+ * HELLO are in the output at once. */
+bd_client *bd_client_create(const char *library, const char *device, const char *token);
 /* All tensors must be released before. */
 void bd_client_destroy(bd_client *client);
 

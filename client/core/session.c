@@ -12,7 +12,7 @@
  * stream tells the daemon when it is gone. */
 enum { IDLE_MS = 24 * 3600 * 1000 };
 
-bd_client *bd_client_create(const char *library, const char *device)
+bd_client *bd_client_create(const char *library, const char *device, const char *token)
 {
     bd_client *client = bd_alloc_zeroed(sizeof *client);
     client->batch = bd_alloc(BURN_BATCH_BYTES_MAX);
@@ -28,7 +28,8 @@ bd_client *bd_client_create(const char *library, const char *device)
                                   .version = BURN_PROTOCOL_VERSION,
                                   .op_revision = burn_op_table_revision,
                                   .device = bd_text_of(device),
-                                  .idle_ms = IDLE_MS}};
+                                  .idle_ms = IDLE_MS,
+                                  .token = bd_text_of(token)}};
     bd_client_send_control(client, &hello);
     return client;
 }

@@ -354,7 +354,7 @@ def test_client_text_stays_within_its_log_line():
     with Daemon() as daemon:
         client = Wire(daemon.socket(), greet=False)
         name = "x\n2026-01-01T00:00:00.000Z error forged \x1b[31m"
-        client.send(wire.PREFACE + frame("HELLO", [name, 0, wire.op_revision(), "", [], 0]))
+        client.send(wire.PREFACE + frame("HELLO", [name, 0, wire.op_revision(), "", [], 0, ""]))
         client.exactly(16)
         client.expect("WELCOME")
         assert eventually(lambda: "forged" in daemon.text())

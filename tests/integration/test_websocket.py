@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The protocol within a WebSocket: peers that others wrote, and every way to break RFC 6455 and our own rules."""
 
+import hashlib
 import asyncio
 import json
 import os
@@ -23,8 +24,11 @@ NPM = wire.ROOT / "build/npm/node_modules"
 
 
 @pytest.fixture(scope="module")
-def daemon():
-    with Daemon("--origins=https://app.example", tcp=True) as running:
+def daemon(tmp_path_factory):
+    state = tmp_path_factory.mktemp("state")
+    (state / "tokens").touch(0o600)
+    (state / "tokens").write_text(f"page {hashlib.sha256(b'burn_secret').hexdigest()} compute - -\n")
+    with Daemon("--origins=https://app.example", f"--state-dir={state}", tcp=True) as running:
         yield running
 
 

@@ -96,8 +96,8 @@ def frame(name, fields, payload=b"", flags=None, kind=None, stream=0, reserved=0
     return header + message + bytes(padding) + payload
 
 
-def hello(device="", revision=None, version=0, features=()):
-    return frame("HELLO", ["wire.py", version, op_revision() if revision is None else revision, device, list(features), 0])
+def hello(device="", revision=None, version=0, features=(), token=""):
+    return frame("HELLO", ["wire.py", version, op_revision() if revision is None else revision, device, list(features), 0, token])
 
 
 class Closed(Exception):

@@ -40,7 +40,7 @@ js_words *JS_EXPORT(results)(void)
 /* device: "" for the daemon's first. Preface and HELLO are in the output at once. */
 void JS_EXPORT(open)(const char *library, const char *device)
 {
-    instance.session = bd_session_create(library, device);
+    instance.session = bd_session_create(library, device, NULL);
     instance.client = bd_session_client(instance.session);
 }
 

@@ -12,7 +12,7 @@ static loopback loop;
 
 static void begin(void)
 {
-    client = bd_client_create("test 1", NULL);
+    client = bd_client_create("test 1", NULL, "burn_secret");
     loopback_init(&loop, client);
 }
 
@@ -29,6 +29,7 @@ START_TEST(hello_and_welcome)
     const bd_message *hello = loopback_message(&loop, BD_MESSAGE_HELLO);
     ck_assert_ptr_nonnull(hello);
     ck_assert_uint_eq(hello->hello.op_revision, burn_op_table_revision);
+    ck_assert(bd_text_equal(hello->hello.token, "burn_secret"));
     ck_assert_str_eq(bd_client_get_facts(client)->server, "loopback");
     ck_assert_uint_eq(bd_client_get_facts(client)->session, 7);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A principal: who speaks on a session, and what he may do. Names are uid:N, token:NAME,
+ * cert:SUBJECT, and anonymous on plain TCP. Pure values; thread: any. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/error.h"
+#include "proto/message.h"
+
+enum { BD_PRINCIPAL_BYTES = 208, BD_SCOPES_TEXT_BYTES = 64 };
+
+typedef enum bd_scope_bit {
+#define SCOPE(name, NAME, says) BD_SCOPE_BIT_##NAME,
+#include "server/scopes.def"
+    BD_SCOPE_COUNT,
+} bd_scope_bit;
+
+enum {
+#define SCOPE(name, NAME, says) BD_SCOPE_##NAME = 1 << BD_SCOPE_BIT_##NAME,
+#include "server/scopes.def"
+    BD_SCOPE_EVERY = (1 << BD_SCOPE_COUNT) - 1,
+};
+
+typedef struct bd_principal {
+    char name[BD_PRINCIPAL_BYTES];
+    unsigned scopes; /* BD_SCOPE_ */
+} bd_principal;
+
+/* Names separated by blanks or commas. INVALID with the names that there are. */
+bd_error *bd_scopes_parse(const char *text, size_t size_bytes, unsigned *out) BD_MUST_USE;
+/* "infer,compute". Returns room. */
+char *bd_scopes_print(unsigned scopes, char room[BD_SCOPES_TEXT_BYTES]);
+
+/* DENIED if the principal has none of the scopes that the message needs. *out_request: only this
+ * request is concerned; 0: the connection. */
+bd_error *bd_principal_may(const bd_principal *principal, const bd_message *message,
+                           uint64_t *out_request) BD_MUST_USE;

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/tokens.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "proto/base/alloc.h"
+#include "server/principal.h"
+
+enum { LINE_BYTES_MAX = 2048, FIELDS = 5 };
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+bool bd_time_parse(const char *text, size_t size_bytes, int64_t *out_seconds)
+{
+    static const char form[] = "0000-00-00T00:00:00Z";
+    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (size_bytes != sizeof form - 1)
+        return false;
+    int numbers[6] = {0}, number = 0;
+    for (size_t i = 0; i < size_bytes; i++) {
+        bool digit = text[i] >= '0' && text[i] <= '9';
+        if (form[i] == '0' ? !digit : text[i] != form[i])
+            return false;
+        if (digit)
+            numbers[number] = numbers[number] * 10 + (text[i] - '0');
+        else
+            number++;
+    }
+    int year = numbers[0], month = numbers[1], day = numbers[2];
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    if (year < 1970 || month < 1 || month > 12 || day < 1 ||
+        day > days[month - 1] + (month == 2 && leap) || numbers[3] > 23 || numbers[4] > 59 ||
+        numbers[5] > 59)
+        return false;
+    struct tm parts = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day,
+                       .tm_hour = numbers[3], .tm_min = numbers[4], .tm_sec = numbers[5]};
+    *out_seconds = timegm(&parts);
+    return true;
+}
+
+char *bd_time_print(int64_t seconds, char room[BD_TIME_TEXT_BYTES])
+{
+    time_t time = (time_t)seconds;
+    struct tm parts;
+    gmtime_r(&time, &parts);
+    strftime(room, BD_TIME_TEXT_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return room;
+}
+
+/* ---- parts of a token ------------------------------------------------------------------------ */
+
+static bool valid_name(const char *text, size_t size)
+{
+    static const char others[] = "._-";
+    if (size == 0 || size >= BD_TOKEN_NAME_BYTES)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        bool letter = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
+        if (!letter && !(text[i] >= '0' && text[i] <= '9') && !memchr(others, text[i], 3))
+            return false;
+    }
+    return true;
+}
+
+/* scheme://host[:port], several separated by commas, nothing that could end a field. */
+static bool valid_origins(const char *text, size_t size)
+{
+    for (size_t at = 0; at <= size;) {
+        const char *comma = at < size ? memchr(text + at, ',', size - at) : NULL;
+        size_t part = (comma ? (size_t)(comma - text) : size) - at;
+        const char *mark = part ? memmem(text + at, part, "://", 3) : NULL;
+        if (!mark || mark == text + at || mark + 3 == text + at + part)
+            return false;
+        for (const char *byte = text + at; byte < text + at + part; byte++) {
+            if (*byte <= ' ' || *byte >= 0x7F || (byte > mark + 2 && *byte == '/'))
+                return false;
+        }
+        at += part + 1;
+    }
+    return size < BD_TOKEN_ORIGINS_BYTES_MAX;
+}
+
+static int hex_value(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static bool parse_digest(const char *text, size_t size, uint8_t out[BD_TOKEN_DIGEST_BYTES])
+{
+    if (size != 2 * (size_t)BD_TOKEN_DIGEST_BYTES)
+        return false;
+    for (size_t i = 0; i < BD_TOKEN_DIGEST_BYTES; i++) {
+        int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static char *copy(const char *text, size_t size)
+{
+    char *made = bd_alloc(size + 1);
+    memcpy(made, text, size);
+    made[size] = '\0';
+    return made;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+void bd_tokens_deinit(bd_tokens *tokens)
+{
+    for (size_t i = 0; i < tokens->list.count; i++)
+        bd_free(tokens->list.items[i].origins);
+    bd_vec_deinit(&tokens->list);
+}
+
+static bool has(const bd_tokens *tokens, const char *name, size_t size)
+{
+    for (size_t i = 0; i < tokens->list.count; i++) {
+        const char *known = tokens->list.items[i].name;
+        if (strlen(known) == size && memcmp(known, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bd_error *check_room(const bd_tokens *tokens, const char *name, size_t size)
+{
+    if (has(tokens, name, size))
+        BD_FAIL(CONFLICT, "there is a token \"%.*s\" already", (int)size, name);
+    if (tokens->list.count >= BD_TOKENS_MAX)
+        BD_FAIL(LIMIT, "more than %d tokens", BD_TOKENS_MAX);
+    return NULL;
+}
+
+static bd_error *take_fields(const bd_text fields[FIELDS], bd_tokens *tokens)
+{
+    bd_token token = {0};
+    if (!valid_name(fields[0].bytes, fields[0].size_bytes))
+        BD_FAIL(INVALID, "a name is 1 to %d letters, digits, dots, dashes and underscores",
+                BD_TOKEN_NAME_BYTES - 1);
+    if (!parse_digest(fields[1].bytes, fields[1].size_bytes, token.digest))
+        BD_FAIL(INVALID, "the digest is not a SHA-256 in 64 lower-case hex digits");
+    BD_TRY(bd_scopes_parse(fields[2].bytes, fields[2].size_bytes, &token.scopes));
+    if (!bd_text_equal(fields[3], "-") &&
+        !bd_time_parse(fields[3].bytes, fields[3].size_bytes, &token.expires_s))
+        BD_FAIL(INVALID, "the expiry is neither - nor a time like 2027-01-31T12:00:00Z");
+    if (!bd_text_equal(fields[4], "-") && !valid_origins(fields[4].bytes, fields[4].size_bytes))
+        BD_FAIL(INVALID, "the origins are neither - nor like https://example.org,https://b.org");
+    BD_TRY(check_room(tokens, fields[0].bytes, fields[0].size_bytes));
+    memcpy(token.name, fields[0].bytes, fields[0].size_bytes);
+    if (!bd_text_equal(fields[4], "-"))
+        token.origins = copy(fields[4].bytes, fields[4].size_bytes);
+    *bd_vec_push(&tokens->list) = token;
+    return NULL;
+}
+
+static bd_error *take_line(const char *line, size_t size, bd_tokens *tokens)
+{
+    bd_text fields[FIELDS] = {0};
+    size_t count = 0, at = 0;
+    if (size > LINE_BYTES_MAX)
+        BD_FAIL(LIMIT, "the line has more than %d bytes", LINE_BYTES_MAX);
+    while (at < size) {
+        size_t length = 0;
+        while (at + length < size && line[at + length] != ' ' && line[at + length] != '\t')
+            length++;
+        if (count == 0 && length && line[at] == '#')
+            return NULL;
+        if (length && count == FIELDS)
+            BD_FAIL(INVALID, "the line has more than name, digest, scopes, expiry and origins");
+        if (length)
+            fields[count++] = (bd_text){.bytes = line + at, .size_bytes = length};
+        at += length ? length : 1;
+    }
+    if (count && count < FIELDS)
+        BD_FAIL(INVALID, "the line lacks some of name, digest, scopes, expiry and origins");
+    return count ? take_fields(fields, tokens) : NULL;
+}
+
+bd_error *bd_tokens_parse(const char *text, size_t size_bytes, bd_tokens *out)
+{
+    bd_tokens made = {0};
+    unsigned number = 1;
+    for (size_t at = 0; at < size_bytes; number++) {
+        const char *end = memchr(text + at, '\n', size_bytes - at);
+        size_t size = (end ? (size_t)(end - text) : size_bytes) - at;
+        bd_error *error = take_line(text + at, size, &made);
+        if (error) {
+            bd_tokens_deinit(&made);
+            return bd_error_note(error, "line %u", number);
+        }
+        at += size + 1;
+    }
+    *out = made;
+    return NULL;
+}
+
+char *bd_tokens_print(const bd_tokens *tokens, size_t *out_bytes)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, out_bytes);
+    if (!file)
+        return bd_alloc_zeroed(1);
+    fprintf(file, "# name, SHA-256 of the token, scopes, expiry or -, origins or -\n");
+    for (size_t i = 0; i < tokens->list.count; i++) {
+        const bd_token *token = &tokens->list.items[i];
+        char scopes[BD_SCOPES_TEXT_BYTES], expiry[BD_TIME_TEXT_BYTES] = "-";
+        if (token->expires_s)
+            bd_time_print(token->expires_s, expiry);
+        fprintf(file, "%s ", token->name);
+        for (size_t j = 0; j < BD_TOKEN_DIGEST_BYTES; j++)
+            fprintf(file, "%02x", token->digest[j]);
+        fprintf(file, " %s %s %s\n", bd_scopes_print(token->scopes, scopes), expiry,
+                token->origins ? token->origins : "-");
+    }
+    fclose(file);
+    return text;
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+static void digest_of(const char *bytes, size_t size, uint8_t out[BD_TOKEN_DIGEST_BYTES])
+{
+    memset(out, 0, BD_TOKEN_DIGEST_BYTES);
+    EVP_Digest(bytes, size, out, NULL, EVP_sha256(), NULL);
+}
+
+const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown)
+{
+    uint8_t digest[BD_TOKEN_DIGEST_BYTES];
+    const bd_token *found = NULL;
+    digest_of(shown.bytes, shown.size_bytes, digest);
+    for (size_t i = 0; i < tokens->list.count; i++) {
+        const bd_token *token = &tokens->list.items[i];
+        if (CRYPTO_memcmp(token->digest, digest, sizeof digest) == 0)
+            found = token;
+    }
+    return found;
+}
+
+bool bd_token_allows_origin(const bd_token *token, const char *origin)
+{
+    size_t size = strlen(origin);
+    for (const char *at = token->origins; at && size; at += *at == ',') {
+        size_t part = strcspn(at, ",");
+        if (part == size && memcmp(at, origin, size) == 0)
+            return true;
+        at += part;
+        if (!*at)
+            break;
+    }
+    return !token->origins;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tokens: 256 random bits that a client shows in HELLO. Kept as digests only, in a text file of a
+ * line each: name, SHA-256 of the token in hex, scopes, expiry, origins.
+ *     alice 5e88…42d8 infer,compute 2027-01-31T12:00:00Z -
+ * Owned by the daemon's access; thread: loop. Invariant: no secret is kept or logged. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/error.h"
+#include "proto/base/vec.h"
+#include "proto/message.h"
+
+enum {
+    BD_TOKEN_NAME_BYTES = 65,
+    BD_TOKEN_DIGEST_BYTES = 32,
+    BD_TOKEN_SHOWN_BYTES_MAX = 128,   /* what a client may show */
+    BD_TOKEN_ORIGINS_BYTES_MAX = 1024,
+    BD_TOKENS_MAX = 4096,
+};
+
+typedef struct bd_token {
+    char name[BD_TOKEN_NAME_BYTES]; /* letters, digits, '.', '_' and '-' */
+    uint8_t digest[BD_TOKEN_DIGEST_BYTES];
+    unsigned scopes;
+    int64_t expires_s; /* wall clock; 0: never */
+    char *origins;     /* web pages that may show it, separated by commas; NULL: anyone may */
+} bd_token;
+
+typedef struct bd_tokens {
+    BD_VEC(bd_token) list;
+} bd_tokens;
+
+void bd_tokens_deinit(bd_tokens *tokens);
+/* Errors: INVALID, CONFLICT or LIMIT with the number of the line. */
+bd_error *bd_tokens_parse(const char *text, size_t size_bytes, bd_tokens *out) BD_MUST_USE;
+/* A file that bd_tokens_parse takes. Heap; bd_free. */
+char *bd_tokens_print(const bd_tokens *tokens, size_t *out_bytes);
+
+/* The one with that secret, expired or not; NULL. Takes the same time for every wrong one. */
+const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown);
+/* "" stands for a client that is no web page. */
+bool bd_token_allows_origin(const bd_token *token, const char *origin);
+
+/* RFC 3339 in UTC, as in 2027-01-31T12:00:00Z. */
+enum { BD_TIME_TEXT_BYTES = 32 };
+bool bd_time_parse(const char *text, size_t size_bytes, int64_t *out_seconds);
+char *bd_time_print(int64_t seconds, char room[BD_TIME_TEXT_BYTES]);

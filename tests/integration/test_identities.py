@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is let in, as whom, and with which rights: tokens, certificates, users; what is counted."""
+
+import hashlib
+import os
+import secrets
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from authority import Authority
+from test_tls import connect
+from wire import BURND, CODES, PREFACE, Daemon, F32, Wire, eventually, frame, hello
+
+
+class Tokens:
+    """A token file as the manual of its format says, in a state folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.lines = {}
+
+    def add(self, name, scopes, expiry="-", origins="-"):
+        secret = "burn_" + secrets.token_urlsafe(32)
+        self.lines[name] = f"{name} {hashlib.sha256(secret.encode()).hexdigest()} {scopes} {expiry} {origins}"
+        self.write()
+        return secret
+
+    def write(self):
+        path = self.folder / "tokens"
+        path.touch(0o600)
+        path.write_text("".join(line + "\n" for line in self.lines.values()))
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    return Tokens(tmp_path)
+
+
+def refusal(sock, **wishes):
+    """Code and text of the error that answers HELLO."""
+    sock.sendall(PREFACE + hello(**wishes))
+    client = Wire(sock, greet=False)
+    client.exactly(16)
+    name, fields, _ = client.receive()
+    assert name == "ERROR" and fields[0] == 0, (name, fields)
+    assert client.closed()
+    client.close()
+    return next(name for name, code in CODES.items() if code == fields[1]), fields[2]
+
+
+def refusals(daemon):
+    client = daemon.connect()
+    counters = client.report("STATS")["refusals"]
+    client.close()
+    return counters
+
+
+def request_error(client, name, fields, payload=b""):
+    client.send(frame(name, fields, payload))
+    answer = client.expect("ERROR")[0]
+    assert answer[0] == fields[0]
+    return next(name for name, code in CODES.items() if code == answer[1])
+
+
+def test_tokens_over_tls(tokens, tmp_path):
+    good, old = tokens.add("good", "compute,infer"), tokens.add("old", "compute", "2001-01-01T00:00:00Z")
+    page = tokens.add("page", "compute", "2100-01-01T00:00:00Z", "https://a.org")
+    with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
+        daemon.certificate = lambda: f"{tmp_path}/certificate.pem"
+        client = Wire(connect(daemon), token=good)
+        assert client.sync()[1] == CODES["OK"]
+        flipped = [good[:5] + ("A" if good[5] != "A" else "B") + good[6:], good[:-1] + ("A" if good[-1] != "A" else "B")]
+        for wrong in [*flipped, good[:-1], good + "A", "x", "é" * 64]:
+            code, text = refusal(connect(daemon), token=wrong)
+            assert code == "UNAUTHENTICATED" and "not known" in text and wrong not in text
+        code, text = refusal(connect(daemon))
+        assert code == "UNAUTHENTICATED" and "BURN_TOKEN" in text
+        code, text = refusal(connect(daemon), token=old)
+        assert code == "UNAUTHENTICATED" and "expired at 2001-01-01T00:00:00Z" in text
+        assert refusal(connect(daemon), token=page)[0] == "DENIED"
+        assert refusal(connect(daemon), token="x" * 129)[0] == "PROTOCOL"
+        assert refusals(daemon) == {"no_identity": 1, "unknown_token": 6, "expired_token": 1, "wrong_origin": 1,
+                                    "foreign_user": 0, "lacking_scope": 0}
+        local = daemon.connect()
+        principals = {row["principal"]: row["transport"] for row in local.report("SESSIONS")}
+        assert principals == {"token:good": "tls", f"uid:{os.getuid()}": "unix"}
+        local.close()
+        client.close()
+        for secret in (good, old, page):
+            assert secret[5:] not in daemon.text()
+            assert secret[5:] not in subprocess.run([BURND, f"--state-dir={tmp_path}", "--print-config"], capture_output=True,
+                                                    text=True, check=True).stdout
+
+
+def test_scopes(tokens, tmp_path):
+    names = ("infer", "compute", "metrics", "admin", "kernel,peer")
+    made = {name: tokens.add(name.replace(",", "-"), name) for name in names}
+    with Daemon(f"--state-dir={tmp_path}") as daemon:
+        def session(name):
+            return daemon.connect(token=made[name])
+
+        client = session("infer")
+        for message in ("STATS", "SESSIONS", "CONFIG", "KERNELS", "SHUTDOWN"):
+            assert request_error(client, message, [5]) == "DENIED"
+        assert request_error(client, "PROGRAM_DEFINE", [6, 1, "p", 0, 1], b"\x92\x02\x01" * 20000) == "DENIED"
+        assert client.sync(7)[1] == CODES["OK"]
+        assert client.report("DEVICES")
+        client.send(frame("OPS", [1, 1], b"\x92\x02\x01"))
+        fields = client.expect("ERROR")[0]
+        assert fields[:2] == [0, CODES["DENIED"]] and "compute" in fields[2] and client.closed()
+        client = session("compute")
+        client.put(1, F32, [1], b"abcd")
+        assert client.get(1)[2] == b"abcd" and client.report("STATS")
+        assert request_error(client, "EXPORT", [5, "public/weights"], b"") == "DENIED"
+        assert request_error(client, "UNEXPORT", [5, "public/weights"]) == "DENIED"
+        for message in ("SESSIONS", "CONFIG", "SHUTDOWN"):
+            assert request_error(client, message, [5]) == "DENIED"
+        client.close()
+        client = session("metrics")
+        assert client.report("STATS") and client.report("SESSIONS")
+        assert request_error(client, "GET", [9, 1]) == "DENIED"
+        client.close()
+        client = session("kernel,peer")
+        for message in ("STATS", "SYNC", "DEVICES"):
+            assert request_error(client, message, [5]) == "DENIED"
+        client.send(frame("PING", [3]))
+        assert client.expect("PONG")[0] == [3]
+        client.close()
+        assert refusals(daemon)["lacking_scope"] == 14
+        client = session("admin")
+        client.send(frame("SHUTDOWN", [4]))
+        assert client.expect("DONE")[0] == [4]
+        client.close()
+        assert daemon.process.wait(10) == 0
+
+
+def test_certificates_have_the_scopes_of_the_configuration(tmp_path):
+    authority = Authority(tmp_path)
+    alice = authority.issue("alice", "/O=Burn/CN=alice")
+    with Daemon(f"--client-ca={authority.path()}", "--certificate-scopes=metrics", tls=True) as daemon:
+        client = Wire(connect(daemon, certificate=alice))
+        assert [row["principal"] for row in client.report("SESSIONS")] == ["cert:CN=alice,O=Burn"]
+        assert request_error(client, "SYNC", [5]) == "DENIED"
+        client.close()
+        longest = authority.issue("long", "/CN=" + "/OU=".join("x" * 60 for _ in range(5)))
+        assert refusal(connect(daemon, certificate=longest))[0] == "UNAUTHENTICATED"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_other_users_of_the_unix_socket():
+    def as_user(daemon, user, group, more=()):
+        """What a process of that user hears after HELLO."""
+        program = (f"import os, socket, sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import wire; hello = wire.hello();"
+                   f"os.setgroups({list(more)!r}); os.setgid({group}); os.setuid({user});"
+                   f"s = socket.socket(socket.AF_UNIX); s.connect({daemon.path!r}); w = wire.Wire(s, greet=False);"
+                   "w.send(wire.PREFACE + hello); w.exactly(16); print(*w.receive()[:2]);"
+                   "w.send(wire.frame('SHUTDOWN', [8])); print(*w.receive()[:2])")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+        return done.stdout + done.stderr
+
+    with Daemon("--allow-users=4711", "--allow-users=nobody", "--allow-groups=4712") as daemon:
+        os.chmod(daemon.folder.name, 0o755)
+        assert os.stat(daemon.path).st_mode & 0o777 == 0o666
+        for user, group, more in ((4711, 1, ()), (65534, 65534, ()), (4800, 4712, ()), (4801, 1, (3, 4712))):
+            said = as_user(daemon, user, group, more)
+            assert said.startswith("WELCOME") and f"ERROR [8, {CODES['DENIED']}" in said, said
+        said = as_user(daemon, 4802, 1, (3,))
+        assert said.startswith(f"ERROR [0, {CODES['DENIED']}") and "uid 4802 is not let in" in said, said
+        assert refusals(daemon)["foreign_user"] == 1
+    with Daemon() as daemon:
+        assert os.stat(daemon.path).st_mode & 0o777 == 0o660
+        os.chmod(daemon.folder.name, 0o755)
+        os.chmod(daemon.path, 0o666)
+        assert "is not let in" in as_user(daemon, 4711, 1)
+    done = subprocess.run([BURND, "--check-config", "--allow-users=no-such-user"], capture_output=True, text=True)
+    assert done.returncode == 78 and 'no user "no-such-user"' in done.stderr
+
+
+def test_plain_tcp_may_compute_and_not_rule():
+    with Daemon(tcp=True) as daemon:
+        client = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())))
+        assert client.sync()[1] == CODES["OK"] and client.report("SESSIONS")[0]["principal"] == "anonymous"
+        assert request_error(client, "SHUTDOWN", [5]) == "DENIED"
+        client.close()
+        assert refusal(socket.create_connection(("127.0.0.1", daemon.tcp_port())), token="wrong")[0] == "UNAUTHENTICATED"
+
+
+def test_hostile_token_files(tokens, tmp_path):
+    tokens.add("a", "compute")
+    check = [BURND, "--check-config", f"--state-dir={tmp_path}"]
+    assert subprocess.run(check, capture_output=True).returncode == 0
+    path = tmp_path / "tokens"
+    for text, says in (("a b\n", "tokens: line 1: the line lacks"), ("\0" * 100, "line 1"), ("x" * (2 << 20), "more than 1048576")):
+        path.write_text(text)
+        done = subprocess.run(check, capture_output=True, text=True)
+        assert done.returncode == 78 and says in done.stderr, done.stderr
+    tokens.write()
+    path.chmod(0o640)
+    done = subprocess.run(check, capture_output=True, text=True)
+    assert done.returncode == 78 and "its mode is 0640" in done.stderr
+
+
+def test_who_fails_often_waits(tokens, tmp_path):
+    good = tokens.add("good", "compute")
+    with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
+        daemon.certificate = lambda: f"{tmp_path}/certificate.pem"
+        for _ in range(5):
+            refusal(connect(daemon), token="wrong")
+        begin = time.monotonic()
+        for _ in range(3):
+            refusal(connect(daemon), token="wrong")
+        assert time.monotonic() - begin >= 0.25 + 0.5 + 1.0
+        client = Wire(connect(daemon), token=good)  # others of that address are let in at once
+        client.close()
+        sock = connect(daemon)
+        sock.sendall(PREFACE + hello(token="wrong"))
+        assert eventually(lambda: refusals(daemon)["unknown_token"] == 9)
+        sock.close()  # while it waits
+        assert eventually(lambda: daemon.connect().report("STATS")["connections"]["open"] <= 2, 5)
+
+
+def test_a_wrong_first_byte_costs_as_long_as_a_wrong_last_one(tokens, tmp_path):
+    """A tendency would show in the medians of many interleaved tries; noise of the machine does not."""
+    good = tokens.add("good", "compute")
+    wrong = [good[:5] + ("A" if good[5] != "A" else "B") + good[6:], good[:-1] + ("A" if good[-1] != "A" else "B")]
+    tries = 5000 if os.environ.get("BURN_TEST_LONG") else 500
+    with Daemon(f"--state-dir={tmp_path}") as daemon:  # a Unix socket has no address that could be delayed
+        took = ([], [])
+        for i in range(2 * tries):
+            sock = daemon.socket()
+            opening = PREFACE + hello(token=wrong[i % 2])
+            begin = time.perf_counter()
+            sock.sendall(opening)
+            while sock.recv(4096):
+                pass
+            took[i % 2].append(time.perf_counter() - begin)
+            sock.close()
+        first, last = (statistics.median(each) for each in took)
+        spread = statistics.quantiles(took[0] + took[1], n=4)
+        assert abs(first - last) <= max(spread[2] - spread[0], 20e-6), (first, last, spread)
+        assert refusals(daemon)["unknown_token"] == 2 * tries

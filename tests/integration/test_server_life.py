@@ -2,6 +2,7 @@
 """How burnd starts and ends: drain, second signal, stale sockets, embedded, configuration."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -12,7 +13,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from wire import BURND, CODES, Daemon, U8, Wire, eventually, frame
+import pytest
+
+from wire import BURND, CODES, Closed, Daemon, U8, Wire, eventually, frame
 
 LONG = bool(os.environ.get("BURN_TEST_LONG"))
 
@@ -39,6 +42,45 @@ def test_drain_says_goaway_and_answers_what_is_in_flight():
         client.close()
         assert not os.path.exists(daemon.path)
         assert daemon.process.wait(5) == 0
+
+
+def in_flight(client, lost, begun):
+    """Keeps eight requests in flight until GOAWAY, then awaits what it sent. Notes what was never answered."""
+    waiting, number, goaway = set(), 0, False
+    begun.set()
+    try:
+        while waiting or not goaway:
+            while not goaway and len(waiting) < 8:
+                number += 1
+                kind = "SYNC" if number % 2 else "GET"
+                client.send(frame(kind, [number] if number % 2 else [number, 1]))
+                waiting.add(number)
+            name, fields, _ = client.receive()
+            goaway |= name == "GOAWAY"
+            if name in ("SYNCED", "DATA"):
+                waiting.remove(fields[0])
+        assert client.closed()
+    except (Closed, OSError):
+        lost.append((goaway, sorted(waiting)))
+    client.close()
+
+
+@pytest.mark.parametrize("number", range(100 if LONG else 10))
+def test_nothing_that_was_in_flight_is_lost(number):
+    with Daemon() as daemon:
+        lost, threads = [], []
+        for _ in range(4):
+            client, begun = daemon.connect(), threading.Event()
+            client.put(1, U8, [100], bytes(100))
+            threads.append(threading.Thread(target=in_flight, args=(client, lost, begun)))
+            threads[-1].start()
+            begun.wait()
+        time.sleep(random.Random(number).uniform(0, 0.05))
+        daemon.process.terminate()
+        for thread in threads:
+            thread.join()
+        assert not lost
+        assert daemon.process.wait(10) == 0
 
 
 def test_idle_daemon_drains_at_once():

@@ -91,8 +91,8 @@ typedef struct bd_device_ops {
     void (*close)(bd_device *device);
     void (*describe)(bd_device *device, bd_device_facts *out);
     void (*counters)(bd_device *device, bd_device_counters *out); /* thread: any */
-    /* Memory of the device, aligned to 64 bytes at least, large ones to 2 MiB. Not zeroed.
-     * NO_MEMORY if there is none. Thread: any. */
+    /* Memory of the device, aligned to 64 bytes at least, large ones to 2 MiB; zeros, unless there
+     * is `clear`. NO_MEMORY if there is none. Thread: any. */
     bd_error *(*alloc)(bd_device *device, size_t size_bytes, void **out) BD_MUST_USE;
     void (*free)(bd_device *device, void *memory, size_t size_bytes);
     /* NULL where `alloc` gives memory that the host can touch. Else: memory of the host that the
@@ -107,6 +107,9 @@ typedef struct bd_device_ops {
      * Thread: device. */
     bd_error *(*copy_out)(bd_device *device, void *to, const void *from,
                           size_t size_bytes) BD_MUST_USE;
+    /* NULL where the host can touch the memory. Else: zeros, in order with submissions.
+     * Thread: device. */
+    bd_error *(*clear)(bd_device *device, void *memory, size_t size_bytes) BD_MUST_USE;
     /* NULL, or: makes ahead of time what most programs need, while nobody waits for it.
      * Thread: any, once. */
     void (*prepare)(bd_device *device);

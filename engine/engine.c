@@ -42,8 +42,8 @@ void bd_request_destroy(bd_request *request)
 
 void bd_engine_post(bd_engine *engine, bd_request *own_request)
 {
-    if (own_request->kind == BD_REQUEST_SESSION_OPEN)
-        bd_memory_open(engine->core.memory, own_request->session); /* uploads may begin at once */
+    if (own_request->kind == BD_REQUEST_SESSION_OPEN) /* uploads may begin at once */
+        bd_memory_open(engine->core.memory, own_request->session, own_request->name);
     posted_of(own_request)->posted_ns = bd_now_ns();
     bd_mailbox_push(engine->core.letters, &posted_of(own_request)->letter);
 }

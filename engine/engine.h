@@ -128,6 +128,7 @@ typedef struct bd_engine_stats {
     uint64_t ops, cuts;
     uint64_t device_bytes; /* live tensors and running plans */
     uint64_t pool_bytes;   /* held from the device, live or cached */
+    uint64_t cleared_bytes; /* zeroed between principals */
     uint64_t sessions, tensors;
     uint64_t names, named_bytes; /* published values, and the memory that counts as theirs */
     uint64_t code_bytes;

@@ -8,6 +8,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 #include "proto/base/map.h"
+#include "proto/base/vec.h"
 
 struct bd_memory {
     pthread_mutex_t lock;
@@ -16,6 +17,8 @@ struct bd_memory {
     bd_spans *spans[2]; /* by bd_memory_user: what the host writes would else wait for ever new
                            submissions */
     bd_map accounts;    /* of open sessions */
+    BD_VEC(char *) principals; /* names, by number - 1 */
+    atomic_uint_fast64_t cleared_bytes;
     bd_buffer *unused;
     uint64_t bytes_max, session_bytes_max;
     uint64_t used_bytes;
@@ -52,6 +55,9 @@ bool bd_memory_destroy(bd_memory *memory)
     for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &session, &account);)
         bd_free(account);
     bd_map_deinit(&memory->accounts);
+    for (size_t i = 0; i < memory->principals.count; i++)
+        bd_free(memory->principals.items[i]);
+    bd_vec_deinit(&memory->principals);
     for (int i = 0; i < 2; i++)
         bd_spans_destroy(memory->spans[i]);
     while (memory->unused) {
@@ -64,12 +70,22 @@ bool bd_memory_destroy(bd_memory *memory)
     return true;
 }
 
-void bd_memory_open(bd_memory *memory, uint64_t session)
+static uint64_t principal_number(bd_memory *memory, const char *name)
+{
+    for (size_t i = 0; i < memory->principals.count; i++)
+        if (strcmp(memory->principals.items[i], name) == 0)
+            return i + 1;
+    *bd_vec_push(&memory->principals) = bd_strdup(name);
+    return memory->principals.count;
+}
+
+void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal)
 {
     pthread_mutex_lock(&memory->lock);
     if (!bd_map_get(&memory->accounts, session)) {
         bd_account *account = bd_alloc_zeroed(sizeof *account);
         account->session = session;
+        account->principal = principal_number(memory, principal);
         bd_map_put(&memory->accounts, session, account);
     }
     pthread_mutex_unlock(&memory->lock);
@@ -130,18 +146,24 @@ static void trim(bd_memory *memory)
 }
 
 /* Free slabs must not keep the pool above the limit. */
-static bd_error *take_span(bd_memory *memory, size_t size_bytes, bd_memory_user user, bd_span **out)
+static bd_error *take_span(bd_memory *memory, const bd_account *account, size_t size_bytes,
+                           bd_memory_user user, bd_span **out)
 {
-    uint64_t completed = user == BD_MEMORY_HOST ? atomic_load(&memory->completed) : UINT64_MAX;
+    bool host = user == BD_MEMORY_HOST;
+    uint64_t completed = atomic_load(&memory->completed);
+    bd_span_wish wish = {.size_bytes = size_bytes,
+                         .principal = account->principal,
+                         .completed = host || !memory->ops->clear ? completed : UINT64_MAX,
+                         .own_completed = host ? completed : UINT64_MAX};
     bd_spans *spans = memory->spans[user];
     if (pool_bytes(memory) > memory->bytes_max / 2 + memory->used_bytes / 2)
         trim(memory);
-    bd_error *error = bd_spans_take(spans, size_bytes, completed, out);
+    bd_error *error = bd_spans_take(spans, &wish, out);
     if (!error)
         return NULL;
     bd_error_free(error);
     trim(memory);
-    BD_TRY_NOTE(bd_spans_take(spans, size_bytes, completed, out),
+    BD_TRY_NOTE(bd_spans_take(spans, &wish, out),
                 "%zu bytes wanted, %" PRIu64 " in use", size_bytes, memory->used_bytes);
     return NULL;
 }
@@ -173,7 +195,7 @@ static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t siz
 {
     BD_TRY(check_limits(memory, account, size_bytes));
     bd_span *span = NULL;
-    BD_TRY(take_span(memory, size_bytes, user, &span));
+    BD_TRY(take_span(memory, account, size_bytes, user, &span));
     bd_buffer *buffer = memory->unused;
     if (buffer)
         memory->unused = buffer->next;
@@ -193,13 +215,41 @@ static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t siz
     return NULL;
 }
 
+/* A span that its new owner alone knows of: zeros, if another principal's bytes are there. */
+static bd_error *make_own(bd_memory *memory, bd_span *span, bd_memory_user user,
+                          uint64_t principal)
+{
+    bool foreign = bd_span_is_foreign(span, principal);
+    span->principal = principal;
+    if (!foreign)
+        return NULL;
+    atomic_fetch_add(&memory->cleared_bytes, span->size_bytes);
+    if (user == BD_MEMORY_SUBMISSIONS && memory->ops->clear)
+        return memory->ops->clear(memory->device, bd_span_bytes(span), span->size_bytes);
+    memset(bd_span_bytes(span), 0, span->size_bytes);
+    return NULL;
+}
+
+static bd_error *own_buffer(bd_buffer **inout, uint64_t principal)
+{
+    bd_buffer *buffer = *inout;
+    bd_error *error = make_own(buffer->memory, buffer->span, buffer->user, principal);
+    if (!error)
+        return NULL;
+    buffer->span->principal = BD_SPAN_MIXED;
+    bd_buffer_release(buffer);
+    *inout = NULL;
+    return error;
+}
+
 bd_error *bd_memory_alloc(bd_memory *memory, bd_account *account, size_t size_bytes,
                           bd_memory_user user, bd_buffer **out)
 {
     pthread_mutex_lock(&memory->lock);
+    uint64_t principal = account->principal;
     bd_error *error = alloc_locked(memory, account, size_bytes, user, out);
     pthread_mutex_unlock(&memory->lock);
-    return error;
+    return error ? error : own_buffer(out, principal);
 }
 
 bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_bytes,
@@ -207,10 +257,11 @@ bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_b
 {
     pthread_mutex_lock(&memory->lock);
     bd_account *account = bd_map_get(&memory->accounts, session);
+    uint64_t principal = account ? account->principal : BD_SPAN_NOBODYS;
     bd_error *error = account ? alloc_locked(memory, account, size_bytes, user, out)
                               : BD_ERROR(NOT_FOUND, "session %" PRIu64 " is not open", session);
     pthread_mutex_unlock(&memory->lock);
-    return error;
+    return error ? error : own_buffer(out, principal);
 }
 
 void *bd_buffer_bytes(bd_buffer *buffer)
@@ -267,7 +318,8 @@ void bd_buffer_renew(bd_buffer *buffer)
 static bd_error *move_locked(bd_memory *memory, bd_buffer *buffer)
 {
     bd_span *span = NULL;
-    BD_TRY(take_span(memory, buffer->size_bytes, BD_MEMORY_SUBMISSIONS, &span));
+    BD_TRY(take_span(memory, buffer->account, buffer->size_bytes, BD_MEMORY_SUBMISSIONS, &span));
+    span->principal = buffer->account->principal; /* all its bytes that anyone reads are written */
     uint64_t submitted = atomic_load(&memory->submitted);
     bd_error *error = memory->ops->copy_in(memory->device, bd_span_bytes(span), buffer->bytes,
                                            buffer->size_bytes);
@@ -367,6 +419,11 @@ uint64_t bd_memory_bytes_from(bd_memory *memory, uint64_t first_number)
             bytes += ((bd_account *)account)->used_bytes;
     pthread_mutex_unlock(&memory->lock);
     return bytes;
+}
+
+uint64_t bd_memory_cleared_bytes(bd_memory *memory)
+{
+    return atomic_load(&memory->cleared_bytes);
 }
 
 void bd_memory_trim(bd_memory *memory)

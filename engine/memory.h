@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Device memory of an engine: counted buffers over a caching pool, with an account a session, hard
- * limits and trimming. Nothing is zeroed.
+ * limits and trimming. Only what passes from one principal to another is zeroed.
  * Thread: any (one lock, a leaf), but for the members that say otherwise.
  * Invariant: the used bytes of an account are the sizes of its live buffers, of running arenas
  * included. */
@@ -25,6 +25,7 @@ typedef struct bd_memory bd_memory;
  * buffer is released. */
 typedef struct bd_account {
     uint64_t session;
+    uint64_t principal; /* number of its name */
     uint64_t used_bytes;               /* under the lock */
     struct bd_buffer *buffers;         /* live ones; under the lock */
     bool closed;                       /* under the lock */
@@ -57,7 +58,8 @@ bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_
 /* All buffers must have been released; false, and memory is leaked, if some were not. */
 bool bd_memory_destroy(bd_memory *memory);
 
-void bd_memory_open(bd_memory *memory, uint64_t session);
+/* The principal's name is copied. */
+void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal);
 /* Buffers stay valid until released, but nothing new can be allocated. */
 void bd_memory_close(bd_memory *memory, uint64_t session);
 /* NULL if the session is not open. Valid for the device thread until it closes the session. */
@@ -95,6 +97,8 @@ void bd_memory_visit(bd_memory *memory, bd_account *account,
                      void (*visit)(bd_buffer *buffer, void *user), void *user);
 
 void bd_memory_trim(bd_memory *memory);
+/* What was zeroed between principals. */
+uint64_t bd_memory_cleared_bytes(bd_memory *memory);
 /* Live bytes, bytes held from the device, tensors of all sessions. */
 void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes,
                       uint64_t *out_tensors);

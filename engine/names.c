@@ -99,7 +99,7 @@ bd_holder *bd_names_holder(bd_names *names, const char *principal)
             return holder;
     uint64_t number = BD_HOLDERS_FROM + names->holder_count++;
     bd_holder *holder = bd_alloc_zeroed(sizeof *holder);
-    bd_memory_open(names->memory, number);
+    bd_memory_open(names->memory, number, principal);
     holder->account = bd_memory_account(names->memory, number);
     holder->principal = bd_strdup(principal);
     holder->next = names->holders;

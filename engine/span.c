@@ -29,6 +29,7 @@ struct bd_spans {
     bd_error *(*alloc)(bd_device *device, size_t size_bytes, void **out);
     void (*free_slab)(bd_device *device, void *memory, size_t size_bytes);
     bd_device *device;
+    bool zeroed; /* new slabs are */
     bd_slab *slabs;
     size_t slab_bytes;
     uint64_t levels;         /* bit: a class of the level has a span */
@@ -44,6 +45,7 @@ bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device, bool for_
     spans->alloc = two_kinds ? ops->host_alloc : ops->alloc;
     spans->free_slab = two_kinds ? ops->host_free : ops->free;
     spans->device = device;
+    spans->zeroed = !ops->clear;
     return spans;
 }
 
@@ -146,19 +148,27 @@ static void forget_span(bd_spans *spans, bd_span *span)
     spans->unused = span;
 }
 
-static bd_span *look(bd_span *list, size_t size_bytes, uint64_t completed)
+bool bd_span_is_foreign(const bd_span *span, uint64_t principal)
+{
+    return span->principal != BD_SPAN_NOBODYS && span->principal != principal;
+}
+
+static bd_span *look(bd_span *list, const bd_span_wish *wish)
 {
     int looks = LOOKS_MAX;
-    for (bd_span *span = list; span && looks > 0; span = span->next_free, looks--)
-        if (span->size_bytes >= size_bytes && span->last_use <= completed)
+    for (bd_span *span = list; span && looks > 0; span = span->next_free, looks--) {
+        bool foreign = bd_span_is_foreign(span, wish->principal);
+        if (span->size_bytes >= wish->size_bytes &&
+            span->last_use <= (foreign ? wish->completed : wish->own_completed))
             return span;
+    }
     return NULL;
 }
 
-static bd_span *find(bd_spans *spans, size_t size_bytes, uint64_t completed)
+static bd_span *find(bd_spans *spans, const bd_span_wish *wish)
 {
     unsigned level, class;
-    class_of(size_bytes, &level, &class);
+    class_of(wish->size_bytes, &level, &class);
     for (; level < LEVELS; level++, class = 0) {
         uint64_t higher = spans->levels >> level;
         if (!higher)
@@ -170,7 +180,7 @@ static bd_span *find(bd_spans *spans, size_t size_bytes, uint64_t completed)
         }
         for (unsigned left = (unsigned)spans->classes[level] >> class << class; left;
              left &= left - 1) {
-            bd_span *span = look(spans->free[level][__builtin_ctz(left)], size_bytes, completed);
+            bd_span *span = look(spans->free[level][__builtin_ctz(left)], wish);
             if (span)
                 return span;
         }
@@ -203,6 +213,7 @@ static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
     bd_span *span = new_span(spans);
     span->slab = slab;
     span->size_bytes = slab_bytes;
+    span->principal = spans->zeroed ? BD_SPAN_NOBODYS : BD_SPAN_MIXED;
     slab->first = span;
     link_free(spans, span);
     *out = span;
@@ -219,6 +230,7 @@ static void split(bd_spans *spans, bd_span *span, size_t size_bytes)
     rest->offset_bytes = span->offset_bytes + size_bytes;
     rest->size_bytes = span->size_bytes - size_bytes;
     rest->last_use = span->last_use;
+    rest->principal = span->principal;
     rest->before = span;
     rest->after = span->after;
     if (rest->after)
@@ -228,13 +240,16 @@ static void split(bd_spans *spans, bd_span *span, size_t size_bytes)
     link_free(spans, rest);
 }
 
-bd_error *bd_spans_take(bd_spans *spans, size_t size_bytes, uint64_t completed, bd_span **out)
+bd_error *bd_spans_take(bd_spans *spans, const bd_span_wish *wish, bd_span **out)
 {
+    size_t size_bytes = wish->size_bytes;
     size_t grain = size_bytes >= SLAB_GRAIN / 2 ? PAGE : BD_SPAN_ALIGNMENT;
     if (!bd_size_add(size_bytes ? size_bytes : 1, grain - 1, &size_bytes) || size_bytes >> 48)
         BD_FAIL(NO_MEMORY, "no device has this much memory");
     size_bytes = size_bytes / grain * grain;
-    bd_span *span = find(spans, size_bytes, completed);
+    bd_span_wish rounded = *wish;
+    rounded.size_bytes = size_bytes;
+    bd_span *span = find(spans, &rounded);
     if (!span)
         BD_TRY(add_slab(spans, size_bytes, &span));
     unlink_free(spans, span);
@@ -252,6 +267,10 @@ static void merge(bd_spans *spans, bd_span *left, bd_span *right)
         left->after->before = left;
     if (right->last_use > left->last_use)
         left->last_use = right->last_use;
+    if (left->principal == BD_SPAN_NOBODYS)
+        left->principal = right->principal;
+    else if (bd_span_is_foreign(right, left->principal))
+        left->principal = BD_SPAN_MIXED;
     forget_span(spans, right);
 }
 

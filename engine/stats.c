@@ -30,6 +30,7 @@ void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
         .names = read_counter(&core->counters.names),
         .named_bytes = bd_memory_bytes_from(core->memory, BD_HOLDERS_FROM),
         .lent_us = device.lent_us,
+        .cleared_bytes = bd_memory_cleared_bytes(core->memory),
     };
     bd_histogram_read(&core->counters.queued, &out->queued);
     bd_histogram_read(&core->counters.run, &out->run);

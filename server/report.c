@@ -70,6 +70,7 @@ static void report_stats(bd_daemon *daemon, bd_json *json)
     bd_json_begin_object(json, "memory");
     bd_json_uint(json, "device_bytes", stats.device_bytes);
     bd_json_uint(json, "pool_bytes", stats.pool_bytes);
+    bd_json_uint(json, "cleared_bytes", stats.cleared_bytes);
     bd_json_end_object(json);
     bd_json_begin_object(json, "names");
     bd_json_uint(json, "count", stats.names);

@@ -218,6 +218,14 @@ static bd_error *cuda_copy_out(bd_device *device, void *to, const void *from, si
                          "copy from the GPU");
 }
 
+static bd_error *cuda_clear(bd_device *device, void *memory, size_t size_bytes)
+{
+    enter(device);
+    return bd_cuda_check(device->cuda->cuMemsetD8Async((uint64_t)(uintptr_t)memory, 0, size_bytes,
+                                                       device->stream),
+                         "clearing memory of the GPU");
+}
+
 /* ---- kernels ---- */
 
 static void cuda_kernel_free(bd_device *device, bd_kernel *kernel)
@@ -429,6 +437,7 @@ static const bd_device_ops OPS = {
     .host_free = cuda_host_free,
     .copy_in = cuda_copy_in,
     .copy_out = cuda_copy_out,
+    .clear = cuda_clear,
     .compile = cuda_compile,
     .kernel_free = cuda_kernel_free,
     .scratch_bytes = cuda_scratch_bytes,

@@ -73,6 +73,7 @@ static bd_error *alloc_memory(bd_device *device, size_t size_bytes, void **out)
     char *memory = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
     BD_ASSERT(memory - block >= (ptrdiff_t)sizeof block);
     memcpy(memory - sizeof block, &block, sizeof block);
+    memset(memory, 0, size_bytes);
     *out = memory;
     return NULL;
 }

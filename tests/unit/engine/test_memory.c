@@ -25,7 +25,7 @@ static void teardown(void)
 static bd_memory *create(uint64_t bytes_max, uint64_t session_bytes_max)
 {
     bd_memory *memory = bd_memory_create(driver->ops, device, bytes_max, session_bytes_max);
-    bd_memory_open(memory, 1);
+    bd_memory_open(memory, 1, "uid:1");
     return memory;
 }
 
@@ -77,10 +77,10 @@ START_TEST(limits_name_both_numbers)
                      "memory limit of the session: 200 bytes wanted, 900 of 1000 in use");
     bd_error_free(error);
     ck_assert_ptr_null(buffer);
-    bd_memory_open(memory, 2);
+    bd_memory_open(memory, 2, "uid:1");
     bd_buffer *others[9];
     for (int i = 0; i < 9; i++) {
-        bd_memory_open(memory, (uint64_t)i + 3);
+        bd_memory_open(memory, (uint64_t)i + 3, "uid:1");
         ck_assert_ptr_null(
             bd_memory_alloc_for(memory, (uint64_t)i + 3, 1000, BD_MEMORY_HOST, &others[i]));
     }
@@ -165,6 +165,86 @@ START_TEST(closed_sessions_keep_what_is_held)
 }
 END_TEST
 
+static bool holds(const bd_buffer *buffer, int value)
+{
+    const unsigned char *bytes = buffer->bytes;
+    for (size_t i = 0; i < buffer->size_bytes; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
+
+START_TEST(memory_is_cleared_between_principals)
+{
+    bd_memory *memory = create(0, 0);
+    bd_memory_open(memory, 2, "token:other");
+    bd_memory_open(memory, 3, "uid:1");
+    bd_memory_user user = _i ? BD_MEMORY_SUBMISSIONS : BD_MEMORY_HOST;
+    for (size_t size = 64; size < 20 << 20; size *= 5) {
+        uint64_t before = bd_memory_cleared_bytes(memory);
+        bd_buffer *mine = alloc(memory, size, user), *theirs = NULL, *again = NULL;
+        memset(mine->bytes, 7, size);
+        void *place = mine->bytes;
+        bd_buffer_release(mine);
+        ck_assert_ptr_null(bd_memory_alloc_for(memory, 3, size, user, &again));
+        ck_assert_ptr_eq(again->bytes, place); /* of the same principal: as it was */
+        ck_assert(holds(again, 7));
+        ck_assert_uint_eq(bd_memory_cleared_bytes(memory), before);
+        bd_buffer_release(again);
+        ck_assert_ptr_null(bd_memory_alloc_for(memory, 2, size, user, &theirs));
+        ck_assert_ptr_eq(theirs->bytes, place);
+        ck_assert(holds(theirs, 0));
+        ck_assert_uint_ge(bd_memory_cleared_bytes(memory), before + size);
+        bd_buffer_release(theirs);
+        bd_memory_trim(memory);
+    }
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(pieces_of_several_principals_are_cleared)
+{
+    bd_memory *memory = create(0, 0);
+    bd_memory_open(memory, 2, "token:other");
+    bd_memory_open(memory, 3, "cert:third");
+    enum { PIECE = 1 << 20 };
+    bd_buffer *pieces[3], *whole = NULL;
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t session = 1 + i % 2;
+        ck_assert_ptr_null(
+            bd_memory_alloc_for(memory, session, PIECE, BD_MEMORY_HOST, &pieces[i]));
+        memset(pieces[i]->bytes, 9, PIECE);
+    }
+    void *first = pieces[0]->bytes;
+    for (int i = 0; i < 3; i++)
+        bd_buffer_release(pieces[i]);
+    uint64_t taker = 1 + (uint64_t)_i;
+    ck_assert_ptr_null(bd_memory_alloc_for(memory, taker, 3 * PIECE, BD_MEMORY_HOST, &whole));
+    ck_assert_ptr_eq(whole->bytes, first);
+    ck_assert(holds(whole, 0));
+    bd_buffer_release(whole);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(another_principal_waits_for_submissions)
+{
+    bd_memory *memory = create(0, 0);
+    bd_memory_open(memory, 2, "token:other");
+    bd_memory_set_submitted(memory, 5);
+    bd_buffer *mine = alloc(memory, 4096, BD_MEMORY_SUBMISSIONS), *theirs = NULL;
+    void *place = mine->bytes;
+    bd_buffer_release(mine);
+    ck_assert_ptr_null(bd_memory_alloc_for(memory, 2, 4096, BD_MEMORY_SUBMISSIONS, &theirs));
+    ck_assert_ptr_ne(theirs->bytes, place); /* submission 5 may still write there */
+    bd_buffer_release(theirs);
+    bd_memory_set_completed(memory, 5);
+    ck_assert_ptr_null(bd_memory_alloc_for(memory, 2, 4096, BD_MEMORY_SUBMISSIONS, &theirs));
+    bd_buffer_release(theirs);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
 static void *churn(void *user)
 {
     bd_memory *memory = user;
@@ -176,7 +256,8 @@ static void *churn(void *user)
         held[k] = NULL;
         size_t size = (size_t)(rand_r(&seed) % 300000);
         bd_error *error = bd_memory_alloc_for(
-            memory, 1, size, k % 2 ? BD_MEMORY_HOST : BD_MEMORY_SUBMISSIONS, &held[k]);
+            memory, 1 + (uint64_t)(i % 2), size,
+            k % 2 ? BD_MEMORY_HOST : BD_MEMORY_SUBMISSIONS, &held[k]);
         if (error)
             bd_error_free(error);
         else if (size)
@@ -190,6 +271,7 @@ static void *churn(void *user)
 START_TEST(threads_share_the_pool)
 {
     bd_memory *memory = create(0, 3 << 20);
+    bd_memory_open(memory, 2, "token:other");
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, churn, memory);
@@ -211,6 +293,9 @@ int main(void)
     tcase_add_test(tests, submissions_do_not_wait);
     tcase_add_test(tests, equal_sizes_do_not_grow_the_pool);
     tcase_add_test(tests, closed_sessions_keep_what_is_held);
+    tcase_add_loop_test(tests, memory_is_cleared_between_principals, 0, 2);
+    tcase_add_loop_test(tests, pieces_of_several_principals_are_cleared, 0, 3);
+    tcase_add_test(tests, another_principal_waits_for_submissions);
     tcase_add_test(tests, threads_share_the_pool);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

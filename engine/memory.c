@@ -14,9 +14,10 @@ struct bd_memory {
     pthread_mutex_t lock;
     const bd_device_ops *ops;
     bd_device *device;
-    bd_spans *spans[2]; /* by bd_memory_user: what the host writes would else wait for ever new
-                           submissions */
-    bd_map accounts;    /* of open sessions */
+    bd_spans *spans[BD_MEMORY_USERS]; /* what the host writes would else wait for ever new
+                                         submissions; a result where an arena was would make the
+                                         next one look for another place */
+    bd_map accounts;                  /* of open sessions */
     BD_VEC(char *) principals; /* names, by number - 1 */
     atomic_uint_fast64_t cleared_bytes;
     bd_buffer *unused;
@@ -34,7 +35,7 @@ bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_
     pthread_mutex_init(&memory->lock, NULL);
     memory->ops = ops;
     memory->device = device;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < BD_MEMORY_USERS; i++)
         memory->spans[i] = bd_spans_create(ops, device, i == BD_MEMORY_HOST);
     memory->bytes_max = bytes_max ? bytes_max : UINT64_MAX;
     memory->session_bytes_max = session_bytes_max ? session_bytes_max : UINT64_MAX;
@@ -58,7 +59,7 @@ bool bd_memory_destroy(bd_memory *memory)
     for (size_t i = 0; i < memory->principals.count; i++)
         bd_free(memory->principals.items[i]);
     bd_vec_deinit(&memory->principals);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < BD_MEMORY_USERS; i++)
         bd_spans_destroy(memory->spans[i]);
     while (memory->unused) {
         bd_buffer *next = memory->unused->next;
@@ -136,12 +137,15 @@ static bd_error *check_limits(const bd_memory *memory, const bd_account *account
 
 static uint64_t pool_bytes(const bd_memory *memory)
 {
-    return bd_spans_slab_bytes(memory->spans[0]) + bd_spans_slab_bytes(memory->spans[1]);
+    uint64_t bytes = 0;
+    for (int i = 0; i < BD_MEMORY_USERS; i++)
+        bytes += bd_spans_slab_bytes(memory->spans[i]);
+    return bytes;
 }
 
 static void trim(bd_memory *memory)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < BD_MEMORY_USERS; i++)
         bd_spans_trim(memory->spans[i], atomic_load(&memory->completed));
 }
 
@@ -154,7 +158,8 @@ static bd_error *take_span(bd_memory *memory, const bd_account *account, size_t 
     bd_span_wish wish = {.size_bytes = size_bytes,
                          .principal = account->principal,
                          .completed = host || !memory->ops->clear ? completed : UINT64_MAX,
-                         .own_completed = host ? completed : UINT64_MAX};
+                         .own_completed = host ? completed : UINT64_MAX,
+                         .all_completed = completed};
     bd_spans *spans = memory->spans[user];
     if (pool_bytes(memory) > memory->bytes_max / 2 + memory->used_bytes / 2)
         trim(memory);
@@ -224,7 +229,7 @@ static bd_error *make_own(bd_memory *memory, bd_span *span, bd_memory_user user,
     if (!foreign)
         return NULL;
     atomic_fetch_add(&memory->cleared_bytes, span->size_bytes);
-    if (user == BD_MEMORY_SUBMISSIONS && memory->ops->clear)
+    if (user != BD_MEMORY_HOST && memory->ops->clear)
         return memory->ops->clear(memory->device, bd_span_bytes(span), span->size_bytes);
     memset(bd_span_bytes(span), 0, span->size_bytes);
     return NULL;

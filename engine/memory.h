@@ -35,6 +35,8 @@ typedef struct bd_account {
 typedef enum bd_memory_user {
     BD_MEMORY_HOST,        /* the host writes it: no submission in flight may still use it */
     BD_MEMORY_SUBMISSIONS, /* later submissions write it */
+    BD_MEMORY_ARENA,       /* likewise, one of them: apart from what outlives it */
+    BD_MEMORY_USERS,
 } bd_memory_user;
 
 struct bd_buffer {

@@ -227,7 +227,7 @@ static bd_error *allocate_groups(bd_run *run, const bd_binding *binding)
     size_t arena_bytes = (run->arena_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (arena_bytes + run->scratch_bytes)
         BD_TRY_NOTE(bd_memory_alloc(binding->memory, binding->account,
-                                    arena_bytes + run->scratch_bytes, BD_MEMORY_SUBMISSIONS,
+                                    arena_bytes + run->scratch_bytes, BD_MEMORY_ARENA,
                                     &run->arena),
                     "intermediate results");
     run->submission.scratch = run->scratch_bytes ? (char *)run->arena->bytes + arena_bytes : NULL;

@@ -240,24 +240,6 @@ static void split(bd_spans *spans, bd_span *span, size_t size_bytes)
     link_free(spans, rest);
 }
 
-bd_error *bd_spans_take(bd_spans *spans, const bd_span_wish *wish, bd_span **out)
-{
-    size_t size_bytes = wish->size_bytes;
-    size_t grain = size_bytes >= SLAB_GRAIN / 2 ? PAGE : BD_SPAN_ALIGNMENT;
-    if (!bd_size_add(size_bytes ? size_bytes : 1, grain - 1, &size_bytes) || size_bytes >> 48)
-        BD_FAIL(NO_MEMORY, "no device has this much memory");
-    size_bytes = size_bytes / grain * grain;
-    bd_span_wish rounded = *wish;
-    rounded.size_bytes = size_bytes;
-    bd_span *span = find(spans, &rounded);
-    if (!span)
-        BD_TRY(add_slab(spans, size_bytes, &span));
-    unlink_free(spans, span);
-    split(spans, span, size_bytes);
-    *out = span;
-    return NULL;
-}
-
 /* Neither is in a list; right is what follows left. */
 static void merge(bd_spans *spans, bd_span *left, bd_span *right)
 {
@@ -309,6 +291,26 @@ void bd_spans_trim(bd_spans *spans, uint64_t completed)
         }
         slab = next;
     }
+}
+
+bd_error *bd_spans_take(bd_spans *spans, const bd_span_wish *wish, bd_span **out)
+{
+    size_t size_bytes = wish->size_bytes;
+    size_t grain = size_bytes >= SLAB_GRAIN / 2 ? PAGE : BD_SPAN_ALIGNMENT;
+    if (!bd_size_add(size_bytes ? size_bytes : 1, grain - 1, &size_bytes) || size_bytes >> 48)
+        BD_FAIL(NO_MEMORY, "no device has this much memory");
+    size_bytes = size_bytes / grain * grain;
+    bd_span_wish rounded = *wish;
+    rounded.size_bytes = size_bytes;
+    bd_span *span = find(spans, &rounded);
+    if (!span) { /* slabs that are free and too small have had their time */
+        bd_spans_trim(spans, wish->all_completed);
+        BD_TRY(add_slab(spans, size_bytes, &span));
+    }
+    unlink_free(spans, span);
+    split(spans, span, size_bytes);
+    *out = span;
+    return NULL;
 }
 
 size_t bd_spans_slab_bytes(const bd_spans *spans)

@@ -37,12 +37,13 @@ enum { BD_SPAN_ALIGNMENT = 64 };
 bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device, bool for_host);
 void bd_spans_destroy(bd_spans *spans); /* frees all slabs, whoever still uses them */
 /* What a span must be: its last use is at most `completed`, or `own_completed` if it needs no
- * clearing for this principal (UINT64_MAX: any). */
+ * clearing for this principal (UINT64_MAX: any). Submissions up to all_completed are done. */
 typedef struct bd_span_wish {
     size_t size_bytes; /* at least */
-    uint64_t principal, completed, own_completed;
+    uint64_t principal, completed, own_completed, all_completed;
 } bd_span_wish;
-/* NO_MEMORY if the device has none. The span's principal is still that of before. */
+/* NO_MEMORY if the device has none. Before the pool grows it is trimmed. The span's principal is
+ * still that of before. */
 bd_error *bd_spans_take(bd_spans *spans, const bd_span_wish *wish, bd_span **out) BD_MUST_USE;
 /* Whether a span has bytes that another principal must not see. */
 bool bd_span_is_foreign(const bd_span *span, uint64_t principal);

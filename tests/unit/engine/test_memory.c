@@ -152,6 +152,41 @@ START_TEST(equal_sizes_do_not_grow_the_pool)
 }
 END_TEST
 
+START_TEST(a_slab_that_is_too_small_goes)
+{
+    bd_memory *memory = create(0, 0);
+    uint64_t used, pool, tensors;
+    bd_memory_set_submitted(memory, 3);
+    bd_buffer_release(alloc(memory, 16 << 20, BD_MEMORY_ARENA));
+    /* Submission 3 may use the other one. */
+    bd_buffer *waits = alloc(memory, 20 << 20, BD_MEMORY_ARENA);
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    ck_assert_uint_eq(pool, 36u << 20);
+    bd_buffer_release(waits);
+    bd_memory_set_completed(memory, 3);
+    bd_buffer *larger = alloc(memory, 24 << 20, BD_MEMORY_ARENA);
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    ck_assert_uint_eq(pool, 24u << 20);
+    bd_buffer_release(larger);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(results_lie_apart_from_arenas)
+{
+    bd_memory *memory = create(0, 0);
+    bd_buffer *arena = alloc(memory, 5 << 20, BD_MEMORY_ARENA);
+    void *place = bd_buffer_bytes(arena);
+    bd_buffer_release(arena);
+    bd_buffer *result = alloc(memory, 1000, BD_MEMORY_SUBMISSIONS);
+    arena = alloc(memory, 6 << 20, BD_MEMORY_ARENA); /* all of that slab */
+    ck_assert_ptr_eq(bd_buffer_bytes(arena), place);
+    bd_buffer_release(arena);
+    bd_buffer_release(result);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
 START_TEST(closed_sessions_keep_what_is_held)
 {
     bd_memory *memory = create(0, 0);
@@ -292,6 +327,8 @@ int main(void)
     tcase_add_test(tests, the_host_waits_for_submissions);
     tcase_add_test(tests, submissions_do_not_wait);
     tcase_add_test(tests, equal_sizes_do_not_grow_the_pool);
+    tcase_add_test(tests, a_slab_that_is_too_small_goes);
+    tcase_add_test(tests, results_lie_apart_from_arenas);
     tcase_add_test(tests, closed_sessions_keep_what_is_held);
     tcase_add_loop_test(tests, memory_is_cleared_between_principals, 0, 2);
     tcase_add_loop_test(tests, pieces_of_several_principals_are_cleared, 0, 3);

@@ -216,13 +216,15 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
 
 /* ---- letters ---- */
 
-static void open_session(bd_core *core, uint64_t number, const char *principal)
+static void open_session(bd_core *core, const bd_request *request)
 {
-    bd_account *account = bd_memory_account(core->memory, number);
-    if (!account || bd_map_get(&core->sessions, number))
+    bd_account *account = bd_memory_account(core->memory, request->session);
+    if (!account || bd_map_get(&core->sessions, request->session))
         return;
-    bd_map_put(&core->sessions, number, 
-               bd_session_create(core, number, account, bd_names_holder(core->names, principal)));
+    bd_session *session = bd_session_create(core, request->session, account,
+                                            bd_names_holder(core->names, request->name));
+    session->only_calls = request->only_calls;
+    bd_map_put(&core->sessions, request->session, session);
     bd_count(&core->counters.sessions, 1);
 }
 
@@ -247,7 +249,7 @@ static void take_request(bd_core *core, bd_posted *posted)
     bd_request *request = &posted->request;
     bd_session *session = bd_map_get(&core->sessions, request->session);
     if (request->kind == BD_REQUEST_SESSION_OPEN) {
-        open_session(core, request->session, request->name);
+        open_session(core, request);
         bd_request_destroy(request);
         return;
     }

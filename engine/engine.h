@@ -46,7 +46,7 @@ void bd_buffer_release(bd_buffer *buffer);
 
 /* ---- requests ---- */
 typedef enum bd_request_kind {
-    BD_REQUEST_SESSION_OPEN,  /* name: the principal */
+    BD_REQUEST_SESSION_OPEN,  /* name: the principal; only_calls */
     BD_REQUEST_SESSION_CLOSE, /* frees all that the session holds; the reply says when it is done */
     BD_REQUEST_OPS,           /* payload: op records; first_output: id of the first output */
     BD_REQUEST_PUT,           /* id, type, buffer: a completed upload */
@@ -72,6 +72,7 @@ typedef struct bd_request {
     uint64_t request;      /* the client's number of a GET or SYNC */
     uint64_t id;           /* tensor (PUT, GET), the first of id_count (IMPORT) */
     uint64_t id_count;
+    bool only_calls; /* of programs, and what these need: other ops are DENIED */
     uint64_t first_output; /* OPS: id of the first output; PROGRAM_DEFINE: first id of the program's
                               own numbering */
     uint64_t first_op_index; /* OPS: number of the first record within the session, from 1 */

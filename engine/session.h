@@ -45,6 +45,7 @@ typedef struct bd_session {
     uint64_t number;
     bd_account *account;
     bd_holder *holder; /* its principal; borrowed */
+    bool only_calls;   /* other ops are denied */
     bd_tensors tensors;
     uint64_t last_id;     /* the highest that the client has used */
     uint64_t next_hidden; /* ids of tensors within program calls; above all that clients can use */

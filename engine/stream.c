@@ -277,6 +277,13 @@ static bd_error *begin_batch(bd_session *session, const bd_request *request)
     return NULL;
 }
 
+/* Records of a session that may only call programs. */
+static bool may_call(const burn_op_record *record)
+{
+    int op = record->info->number;
+    return op == BURN_OP_CALL || op == BURN_OP_CONSTANT || op == BURN_OP_FREE || op == BURN_OP_MARK;
+}
+
 static bd_error *next_record(bd_session *session, const bd_request *request, uint64_t *budget)
 {
     bd_core *core = session->core;
@@ -295,7 +302,11 @@ static bd_error *next_record(bd_session *session, const bd_request *request, uin
     session->next_output += record.output_count;
     if (record.output_count)
         session->last_id = session->next_output - 1;
-    apply(session, &record, session->ids.items, session->next_op);
+    if (session->only_calls && !may_call(&record))
+        fail(session, &record, session->ids.items, session->next_op,
+             BD_ERROR(DENIED, "%s: this session may only call programs", record.info->name));
+    else
+        apply(session, &record, session->ids.items, session->next_op);
     spend(budget, &record);
     session->next_op++;
     return NULL;

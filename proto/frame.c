@@ -260,6 +260,11 @@ bd_error *bd_frame_parser_feed(bd_frame_parser *parser, const uint8_t *bytes, si
     return NULL;
 }
 
+bool bd_frame_parser_is_within(const bd_frame_parser *parser)
+{
+    return parser->state != STATE_HEADER || parser->have_bytes > 0;
+}
+
 void bd_frame_parser_set_payload(bd_frame_parser *parser, uint8_t *payload)
 {
     BD_ASSERT(parser->state == STATE_PADDING || parser->state == STATE_PAYLOAD);

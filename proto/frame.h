@@ -83,6 +83,9 @@ void bd_frame_parser_deinit(bd_frame_parser *parser);
 bd_error *bd_frame_parser_feed(bd_frame_parser *parser, const uint8_t *bytes, size_t size_bytes,
                                size_t *out_taken, bd_frame_event *out_event) BD_MUST_USE;
 
+/* Whether a frame has begun and is not complete. */
+bool bd_frame_parser_is_within(const bd_frame_parser *parser);
+
 /* After MESSAGE: where the frame's payload goes; NULL (the default) drops it. */
 void bd_frame_parser_set_payload(bd_frame_parser *parser, uint8_t *payload);
 

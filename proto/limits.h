@@ -22,6 +22,7 @@ enum {
     BURN_REPORT_BYTES_MAX = 1024 * 1024, /* JSON of an introspection reply, in the payload */
     BURN_TEXTS_COUNT_MAX = 32,           /* features, devices */
     BURN_NAME_BYTES_MAX = 255,           /* of a published value */
+    BURN_REGIONS_MAX = 256,              /* of one session */
 };
 
 /* Ids count from 1 and stay exact in a JavaScript number. */

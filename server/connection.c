@@ -322,6 +322,8 @@ static void read_some(bd_connection *connection)
         bd_error *error = take_bytes(connection, daemon->receive, size - direct);
         if (error)
             bd_connection_fail(connection, error);
+        if (connection->stream.came_fd >= 0 && !bd_frame_parser_is_within(&connection->parser))
+            close(bd_stream_take_fd(&connection->stream)); /* no message claimed it */
         if (size < room + sizeof daemon->receive ||
             daemon->counters.frames_in - frames_before > MESSAGES_A_TURN)
             return;

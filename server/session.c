@@ -17,7 +17,7 @@
 
 enum { IDLE_MS_MIN = 1000 };
 
-static bd_error *spend(bd_session *session, const bd_frame *frame);
+static bd_error *spend(bd_session *session, uint64_t cost);
 static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello);
 static bd_error *dispatch(bd_connection *connection, const bd_message *message,
                           const bd_frame *frame, uint8_t **out_payload);
@@ -65,9 +65,15 @@ bd_error *bd_session_message(bd_connection *connection, const bd_message *messag
                              const bd_frame *frame, uint8_t **out_payload)
 {
     bd_session *session = &connection->session;
-    if (bd_message_lookup(message->type)->spends_credit)
-        BD_TRY(spend(session, frame));
     session->frame_cost = bd_frame_cost(frame);
+    if (message->type == BD_MESSAGE_PUT_REGION) {
+        if (message->put_region.bytes > BURN_CHUNK_BYTES_MAX)
+            BD_FAIL(PROTOCOL, "PUT_REGION: %" PRIu64 " bytes are above the limit of %d",
+                    message->put_region.bytes, BURN_CHUNK_BYTES_MAX);
+        session->frame_cost += message->put_region.bytes;
+    }
+    if (bd_message_lookup(message->type)->spends_credit)
+        BD_TRY(spend(session, session->frame_cost));
     uint64_t request;
     bd_error *denied = bd_principal_may(&session->principal, message, &request);
     if (denied) {
@@ -81,9 +87,8 @@ bd_error *bd_session_message(bd_connection *connection, const bd_message *messag
     return dispatch(connection, message, frame, out_payload);
 }
 
-static bd_error *spend(bd_session *session, const bd_frame *frame)
+static bd_error *spend(bd_session *session, uint64_t cost)
 {
-    uint64_t cost = bd_frame_cost(frame);
     if (cost > session->credit_bytes)
         BD_FAIL(PROTOCOL, "credit overrun: a frame costs %" PRIu64 ", %" PRIu64 " are left", cost,
                 session->credit_bytes);
@@ -157,6 +162,12 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
         return NULL;
     case BD_MESSAGE_PROGRAM_DEFINE:
         return bd_transfer_program(connection, &message->program_define, frame, out_payload);
+    case BD_MESSAGE_REGION_ADD:
+    case BD_MESSAGE_REGION_DROP:
+    case BD_MESSAGE_PUT_REGION:
+    case BD_MESSAGE_GET_REGION:
+    case BD_MESSAGE_REGION_TAKEN:
+        return bd_transfer_region_message(connection, message);
     case BD_MESSAGE_EXPORT:
     case BD_MESSAGE_IMPORT:
     case BD_MESSAGE_UNEXPORT:
@@ -183,6 +194,7 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_DATA:
     case BD_MESSAGE_SYNCED:
     case BD_MESSAGE_IMPORTED:
+    case BD_MESSAGE_DATA_REGION:
     case BD_MESSAGE_REPORT:
         break;
     }
@@ -243,13 +255,18 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     session->idle_ms = (uint64_t)daemon->config->idle_timeout;
     if (hello->idle_ms && hello->idle_ms < session->idle_ms)
         session->idle_ms = hello->idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : hello->idle_ms;
-    for (uint32_t i = 0; i < hello->features.count; i++)
+    for (uint32_t i = 0; i < hello->features.count; i++) {
         session->answers_pings |= bd_text_equal(hello->features.items[i], "keepalive");
+        connection->stream.takes_fds |= connection->is_unix && daemon->config->regions &&
+                                        bd_text_equal(hello->features.items[i], "regions");
+    }
+    session->regions.bytes_max = (uint64_t)daemon->config->regions;
     bd_text_copy(hello->client, session->client, sizeof session->client);
     bd_map_put(&daemon->sessions, session->number, connection);
     daemon->counters.sessions++;
     bd_request *open = bd_request_create(BD_REQUEST_SESSION_OPEN, session->number);
     snprintf(open->name, sizeof open->name, "%s", session->principal.name);
+    open->only_calls = !(session->principal.scopes & BD_SCOPE_COMPUTE);
     post(connection, open);
     bd_message welcome = {.type = BD_MESSAGE_WELCOME,
                           .welcome = {.session = session->number,
@@ -263,8 +280,11 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
                                       .device = bd_text_of(daemon->config->device),
                                       .devices = {.count = 1,
                                                   .items = {bd_text_of(daemon->config->device)}}}};
+    bd_texts *features = &welcome.welcome.features;
     if (session->answers_pings)
-        welcome.welcome.features = (bd_texts){.count = 1, .items = {bd_text_of("keepalive")}};
+        features->items[features->count++] = bd_text_of("keepalive");
+    if (connection->stream.takes_fds)
+        features->items[features->count++] = bd_text_of("regions");
     bd_connection_send(connection, &welcome);
     bd_log(BD_LOG_INFO, "session", "open session=%" PRIu64 " principal=\"%s\" client=\"%s\"",
            session->number, session->principal.name, session->client);
@@ -349,6 +369,8 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
         break;
     case BD_REPLY_DATA:
         settle(connection, own_reply);
+        if (error)
+            bd_transfer_refuse_download(connection, own_reply->request);
         if (error)
             answer_error(connection, own_reply->request, error);
         else

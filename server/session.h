@@ -11,6 +11,7 @@
 #include "proto/base/map.h"
 #include "proto/message.h"
 #include "server/principal.h"
+#include "server/region.h"
 
 typedef struct bd_connection bd_connection;
 typedef struct bd_download bd_download;
@@ -26,6 +27,8 @@ typedef struct bd_session {
     bool answers_pings;
     bd_map requests;     /* numbers that the engine has yet to answer */
     bd_map uploads;      /* id → bd_upload */
+    bd_regions regions;
+    bd_map region_reads; /* numbers of GET_REGIONs that the engine has yet to answer */
     uint64_t frame_cost; /* of the frame that comes in; 0 once a request carries it */
     bd_request *request; /* whose payload comes in */
     uint64_t upload;     /* id of the upload whose payload comes in; 0: none */

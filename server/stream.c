@@ -2,6 +2,7 @@
 #include "server/stream.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
@@ -13,7 +14,7 @@ bd_error *bd_stream_open(bd_stream *stream, int fd, bd_tls *tls)
     bd_tls_link *link = tls ? bd_tls_link_create(tls, fd) : NULL;
     if (tls && !link)
         BD_FAIL(NO_MEMORY, "no memory for a TLS connection");
-    *stream = (bd_stream){.fd = fd, .tls = link};
+    *stream = (bd_stream){.fd = fd, .tls = link, .came_fd = -1};
     return NULL;
 }
 
@@ -24,10 +25,50 @@ static ssize_t result_of(ssize_t count)
     return count > 0 ? count : BD_STREAM_GONE;
 }
 
+/* At most one descriptor at a time: a second one before the first was taken ends the link, as does
+ * more than one at once, of which the kernel drops those that have no room. */
+static ssize_t read_with_fd(bd_stream *stream, const struct iovec *parts, size_t count)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts,
+                             .msg_iovlen = count,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_LEN(sizeof(int))};
+    ssize_t got = recvmsg(stream->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0)
+        return result_of(got);
+    bool came = false;
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(head), sizeof fd);
+        came = stream->came_fd < 0;
+        if (came)
+            stream->came_fd = fd;
+        else
+            close(fd);
+    }
+    if (message.msg_flags & MSG_CTRUNC || (head && !came))
+        return BD_STREAM_GONE;
+    return result_of(got);
+}
+
+int bd_stream_take_fd(bd_stream *stream)
+{
+    int fd = stream->came_fd;
+    stream->came_fd = -1;
+    return fd;
+}
+
 ssize_t bd_stream_read(bd_stream *stream, const struct iovec *parts, size_t count)
 {
     if (stream->tls)
         return bd_tls_read(stream->tls, parts, count);
+    if (stream->takes_fds)
+        return read_with_fd(stream, parts, count);
     if (count == 1)
         return result_of(recv(stream->fd, parts->iov_base, parts->iov_len, MSG_DONTWAIT));
     struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
@@ -87,6 +128,8 @@ void bd_stream_close(bd_stream *stream)
         bd_tls_link_destroy(stream->tls);
         stream->tls = NULL;
     }
+    if (stream->came_fd >= 0)
+        close(bd_stream_take_fd(stream));
     close(stream->fd);
     stream->fd = -1;
 }

@@ -17,6 +17,8 @@ typedef struct bd_tls_link bd_tls_link;
 typedef struct bd_stream {
     int fd; /* -1: closed */
     bd_tls_link *tls; /* NULL: plain */
+    bool takes_fds;   /* a descriptor may come along, else the kernel drops it */
+    int came_fd;      /* one that came and was not taken; -1: none */
 } bd_stream;
 
 /* Results of read and write besides a number of bytes. */
@@ -27,6 +29,8 @@ bd_error *bd_stream_open(bd_stream *stream, int fd, bd_tls *tls) BD_MUST_USE;
 /* Fills one or two parts in order as far as bytes are there. The last part must have room for 32
  * KiB. LATER: none are there; GONE: the peer has hung up or the link is broken. */
 ssize_t bd_stream_read(bd_stream *stream, const struct iovec *parts, size_t count);
+/* The descriptor that came, for the caller to close; -1: none. */
+int bd_stream_take_fd(bd_stream *stream);
 /* Writes what the socket takes now. LATER: nothing. Bytes that were not taken must come first the
  * next time. */
 ssize_t bd_stream_write(bd_stream *stream, const struct iovec *parts, size_t count);

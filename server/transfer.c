@@ -9,7 +9,8 @@
 
 enum {
     INLINE_BYTES = 2048,               /* smaller chunks are copied beside their header */
-    OUTBOX_AHEAD_BYTES = 2 * 1024 * 1024 /* downloads are queued up to here */
+    OUTBOX_AHEAD_BYTES = 2 * 1024 * 1024, /* downloads are queued up to here */
+    COPY_BYTES_MAX = 4 * 1024 * 1024,     /* into regions, then the others have a turn */
 };
 
 /* An upload that is not complete. */
@@ -20,6 +21,13 @@ typedef struct bd_upload {
     size_t size_bytes, received_bytes;
 } bd_upload;
 
+/* Where the answer to a GET_REGION goes. */
+typedef struct bd_region_read {
+    bd_region *region; /* retained; NULL: not to a region */
+    uint64_t place, slot_bytes, slots;
+    uint64_t free_slots, next_slot;
+} bd_region_read;
+
 /* An answer to GET that is not queued to its end. */
 struct bd_download {
     bd_download *next;
@@ -28,11 +36,22 @@ struct bd_download {
     bd_buffer *buffer;
     const uint8_t *bytes;
     size_t size_bytes, sent_bytes;
+    bd_region_read read;
 };
 
 static void answer(bd_connection *connection, bd_error *own_error)
 {
     bd_session_answer_failure(connection, 0, own_error);
+}
+
+/* Consumes the error. */
+static void answer_done(bd_connection *connection, uint64_t request, bd_error *own_error)
+{
+    if (own_error)
+        bd_session_answer_failure(connection, request, own_error);
+    else
+        bd_connection_send(connection,
+                           &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
 }
 
 /* ---- op batches and programs ----------------------------------------------------------------- */
@@ -217,7 +236,130 @@ bd_error *bd_session_payload_done(bd_connection *connection)
     return NULL;
 }
 
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static bd_error *copy_from_region(bd_session *session, bd_upload *upload,
+                                  const struct bd_message_put_region *put)
+{
+    bd_region *region = NULL;
+    if (put->offset != upload->received_bytes ||
+        put->bytes > upload->size_bytes - upload->received_bytes)
+        BD_FAIL(INVALID, "%" PRIu64 " bytes at %" PRIu64 " do not continue %zu of %zu bytes",
+                put->bytes, put->offset, upload->received_bytes, upload->size_bytes);
+    BD_TRY(bd_regions_find(&session->regions, put->region, put->place, put->bytes, &region));
+    if (put->bytes)
+        memcpy((uint8_t *)bd_buffer_bytes(upload->buffer) + upload->received_bytes,
+               region->bytes + put->place, (size_t)put->bytes);
+    return NULL;
+}
+
+/* Also a refused upload is gone through to its end. */
+static void put_region(bd_connection *connection, const struct bd_message_put_region *put)
+{
+    bd_session *session = &connection->session;
+    bd_upload *upload = bd_map_get(&session->uploads, put->id);
+    bd_error *error = NULL;
+    if (!upload)
+        error = BD_ERROR(NOT_FOUND, "tensor %" PRIu64 " is not being uploaded", put->id);
+    else if (upload->buffer && (error = copy_from_region(session, upload, put)))
+        refuse(connection, upload, bd_error_retain(error));
+    if (upload)
+        accept_bytes(connection, upload, (size_t)put->bytes);
+    if (error || put->request)
+        answer_done(connection, put->request, error);
+}
+
+static bd_error *get_region(bd_connection *connection, const struct bd_message_get_region *get)
+{
+    bd_session *session = &connection->session;
+    bd_region *region = NULL;
+    if (get->slot_bytes > BURN_CHUNK_BYTES_MAX)
+        BD_FAIL(INVALID, "slots of %" PRIu64 " bytes, at most %d are allowed", get->slot_bytes,
+                BURN_CHUNK_BYTES_MAX);
+    if (get->slots > INT64_MAX / BURN_CHUNK_BYTES_MAX)
+        BD_FAIL(INVALID, "%" PRIu64 " slots", get->slots);
+    BD_TRY(bd_regions_find(&session->regions, get->region, get->place,
+                           get->slots * get->slot_bytes, &region));
+    bd_request *request = bd_request_create(BD_REQUEST_GET, session->number);
+    request->request = get->request;
+    request->id = get->id;
+    if (!bd_map_get(&session->requests, get->request)) {
+        bd_region_read *read = bd_alloc(sizeof *read);
+        *read = (bd_region_read){.region = bd_region_retain(region),
+                                 .place = get->place,
+                                 .slot_bytes = get->slot_bytes,
+                                 .slots = get->slots,
+                                 .free_slots = get->slots};
+        bd_map_put(&session->region_reads, get->request, read);
+    }
+    bd_session_ask(connection, request);
+    if (!bd_map_get(&session->requests, get->request))
+        bd_transfer_refuse_download(connection, get->request);
+    return NULL;
+}
+
+static void region_taken(bd_connection *connection, uint64_t request)
+{
+    bd_download *download = connection->session.downloads_first;
+    while (download && download->request != request)
+        download = download->next;
+    if (!download || download->read.free_slots >= download->read.slots)
+        return;
+    download->read.free_slots++;
+    bd_connection_touch(connection);
+}
+
+bd_error *bd_transfer_region_message(bd_connection *connection, const bd_message *message)
+{
+    bd_session *session = &connection->session;
+    bd_error *error = NULL;
+    if (!connection->stream.takes_fds)
+        BD_FAIL(PROTOCOL, "regions were not negotiated");
+    switch ((int)message->type) {
+    case BD_MESSAGE_REGION_ADD:
+        error = bd_regions_add(&session->regions, &message->region_add,
+                               bd_stream_take_fd(&connection->stream));
+        answer_done(connection, message->region_add.request, error);
+        break;
+    case BD_MESSAGE_REGION_DROP:
+        error = bd_regions_drop(&session->regions, message->region_drop.region);
+        if (error)
+            answer(connection, error);
+        break;
+    case BD_MESSAGE_PUT_REGION:
+        put_region(connection, &message->put_region);
+        break;
+    case BD_MESSAGE_GET_REGION:
+        error = get_region(connection, &message->get_region);
+        if (!error)
+            return NULL; /* the engine gives the credit back */
+        bd_session_answer_failure(connection, message->get_region.request, error);
+        break;
+    case BD_MESSAGE_REGION_TAKEN:
+        region_taken(connection, message->region_taken.request);
+        return NULL;
+    }
+    if (session->frame_cost)
+        bd_session_return_credit(connection, session->frame_cost);
+    session->frame_cost = 0;
+    return NULL;
+}
+
 /* ---- downloads ------------------------------------------------------------------------------- */
+
+static void take_region_read(bd_session *session, uint64_t request, bd_region_read *out)
+{
+    bd_region_read *read = bd_map_remove(&session->region_reads, request);
+    *out = read ? *read : (bd_region_read){0};
+    bd_free(read);
+}
+
+void bd_transfer_refuse_download(bd_connection *connection, uint64_t request)
+{
+    bd_region_read read;
+    take_region_read(&connection->session, request, &read);
+    bd_region_release(read.region);
+}
 
 void bd_transfer_download(bd_connection *connection, const bd_reply *reply)
 {
@@ -225,10 +367,12 @@ void bd_transfer_download(bd_connection *connection, const bd_reply *reply)
     bd_download *download = bd_alloc_zeroed(sizeof *download);
     download->request = reply->request;
     download->type = reply->type;
+    take_region_read(session, reply->request, &download->read);
     bd_error *error =
         burn_shape_check(&reply->type.shape, reply->type.dtype, &download->size_bytes);
     if (error) {
         bd_session_answer_failure(connection, reply->request, error);
+        bd_region_release(download->read.region);
         bd_free(download);
         return;
     }
@@ -277,17 +421,46 @@ static void unlink_download(bd_session *session, bd_download *previous, bd_downl
         session->downloads_last = previous;
     if (download->buffer)
         bd_buffer_release(download->buffer);
+    bd_region_release(download->read.region);
     bd_free(download);
+}
+
+/* Fills the next slot of a region. */
+static void fill_slot(bd_connection *connection, bd_download *download, size_t size)
+{
+    bd_region_read *read = &download->read;
+    uint64_t place = read->place + read->next_slot * read->slot_bytes;
+    if (size)
+        memcpy(read->region->bytes + place, download->bytes + download->sent_bytes, size);
+    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DATA_REGION,
+                                                 .data_region = {.request = download->request,
+                                                                 .offset = download->sent_bytes,
+                                                                 .place = place,
+                                                                 .bytes = size,
+                                                                 .total = download->size_bytes}});
+    download->sent_bytes += size;
+    read->free_slots--;
+    read->next_slot = (read->next_slot + 1) % read->slots;
 }
 
 void bd_session_pump(bd_connection *connection)
 {
     bd_session *session = &connection->session;
-    while (session->downloads_first && connection->outbox.bytes < OUTBOX_AHEAD_BYTES) {
+    size_t copied = 0;
+    while (session->downloads_first && connection->outbox.bytes < OUTBOX_AHEAD_BYTES &&
+           copied < COPY_BYTES_MAX) {
         bd_download *download = session->downloads_first;
+        bool to_region = download->read.region != NULL;
+        if (to_region && !download->read.free_slots)
+            break;
         size_t left = download->size_bytes - download->sent_bytes;
-        size_t size = left < BURN_CHUNK_BYTES_MAX ? left : BURN_CHUNK_BYTES_MAX;
-        send_chunk(connection, download, size);
+        size_t most = to_region ? (size_t)download->read.slot_bytes : BURN_CHUNK_BYTES_MAX;
+        size_t size = left < most ? left : most;
+        if (to_region)
+            fill_slot(connection, download, size);
+        else
+            send_chunk(connection, download, size);
+        copied += to_region ? size : 0;
         if (size == left)
             unlink_download(session, NULL, download);
     }
@@ -321,6 +494,12 @@ void bd_transfer_drop_all(bd_connection *connection)
         bd_free(upload);
     }
     bd_map_deinit(&session->uploads);
+    for (cursor = 0; bd_map_next(&session->region_reads, &cursor, &id, &value);) {
+        bd_region_release(((bd_region_read *)value)->region);
+        bd_free(value);
+    }
+    bd_map_deinit(&session->region_reads);
+    bd_regions_deinit(&session->regions);
     if (session->request)
         bd_request_destroy(session->request);
     session->request = NULL;

@@ -21,6 +21,12 @@ bd_error *bd_transfer_put_begin(bd_connection *connection, const struct bd_messa
 bd_error *bd_transfer_put_data(bd_connection *connection, const struct bd_message_put_data *put,
                                const bd_frame *frame, uint8_t **out_payload) BD_MUST_USE;
 
+/* REGION_ADD to REGION_TAKEN. */
+bd_error *bd_transfer_region_message(bd_connection *connection,
+                                     const bd_message *message) BD_MUST_USE;
+
+/* A GET or GET_REGION found nothing. */
+void bd_transfer_refuse_download(bd_connection *connection, uint64_t request);
 /* Begins to send what a GET found. The reply stays the caller's. */
 void bd_transfer_download(bd_connection *connection, const bd_reply *reply);
 /* False if no download answers this request. */

@@ -122,6 +122,7 @@ void burn_close(burn_context *context)
     context->fd = -1;
     if (child)
         return; /* the parent's lock and tensors stay as they were at the fork */
+    bd_region_close(context);
     bd_reap(context);
     context->client = NULL;
     bd_session_destroy(context->session);

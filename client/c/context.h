@@ -20,6 +20,8 @@ enum {
     BD_WAIT_SLICE_MS = 200,                 /* how often an interrupt is looked for */
 };
 
+typedef struct bd_host_region bd_host_region;
+
 struct burn_context {
     pthread_mutex_t lock;
     pthread_cond_t fed; /* the reading thread has read */
@@ -35,6 +37,9 @@ struct burn_context {
     bd_session *session;
     bd_client *client;
     burn_options options;
+    bd_host_region *slots; /* for memory that is in no region; or NULL */
+    bool slots_busy;
+    uint64_t next_region;
     uint8_t scratch[64 * 1024]; /* of the thread that reads */
     char url[256];
     char device[64]; /* of the URL */
@@ -68,6 +73,20 @@ bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes) BD_MUST_USE;
 bd_error *bd_send_now(burn_context *context) BD_MUST_USE; /* what the socket takes */
 bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
                  const void *bytes, size_t size_bytes) BD_MUST_USE;
+/* For those who write frames of their own, one at a time: */
+bd_error *bd_turn_whole(burn_context *context) BD_MUST_USE; /* one turn, not to be interrupted */
+/* fd goes along; -1: none. */
+bd_error *bd_write_head(burn_context *context, const uint8_t *head, size_t head_bytes,
+                        int fd) BD_MUST_USE;
+
+/* ---- region.c ---- */
+/* *out_done: it went by a region; otherwise nothing has happened. */
+bd_error *bd_region_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
+                        const void *bytes, size_t size_bytes, bool *out_done) BD_MUST_USE;
+bd_error *bd_region_get(burn_context *context, uint64_t id, void *place, size_t size_bytes,
+                        bool *out_done) BD_MUST_USE;
+/* The context ends; memory that users hold stays. */
+void bd_region_close(burn_context *context);
 
 /* ---- connect.c ---- */
 /* A connected socket for the options' URL, or for the first of the look-up that answers. */

@@ -83,6 +83,10 @@ static bd_error *read_elements(burn_context *context, burn_tensor *tensor, void 
         BD_FAIL(INVALID, "the tensor has %zu bytes, the buffer %zu", bytes, size_bytes);
     uint64_t id = 0;
     BD_TRY(bd_tensor_id(tensor, &id));
+    bool done = false;
+    BD_TRY(bd_region_get(context, id, elements, bytes, &done));
+    if (done)
+        return NULL;
     bd_pending pending = {0};
     bd_client_get(context->client, id, elements, bytes, &pending);
     return bd_wait(context, &pending);

@@ -228,9 +228,20 @@ static bd_error *await_room(burn_context *context, int64_t *at_us)
 }
 
 /* Head and chunk as one: a frame that has begun must be finished. */
-static bd_error *write_parts(burn_context *context, struct iovec parts[2])
+static bd_error *write_parts(burn_context *context, struct iovec parts[2], int fd)
 {
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof fd),
+                          .cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    if (fd >= 0) {
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_LEN(sizeof fd);
+    }
     int64_t interrupted_us = 0;
     while (parts[0].iov_len + parts[1].iov_len > 0) {
         ssize_t count = sendmsg(context->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -244,6 +255,8 @@ static bd_error *write_parts(burn_context *context, struct iovec parts[2])
             return lost(context, "sending", errno);
         if (interrupted_us)
             interrupted_us = bd_now_us();
+        message.msg_control = NULL;
+        message.msg_controllen = 0;
         size_t left = (size_t)count;
         for (int i = 0; i < 2; i++) {
             size_t step = left < parts[i].iov_len ? left : parts[i].iov_len;
@@ -256,18 +269,23 @@ static bd_error *write_parts(burn_context *context, struct iovec parts[2])
 }
 
 static bd_error *write_frame(burn_context *context, const uint8_t *head, size_t head_bytes,
-                             const uint8_t *chunk, size_t chunk_bytes)
+                             const uint8_t *chunk, size_t chunk_bytes, int fd)
 {
     struct iovec parts[2] = {{.iov_base = (void *)(uintptr_t)head, .iov_len = head_bytes},
                              {.iov_base = (void *)(uintptr_t)chunk, .iov_len = chunk_bytes}};
     context->mid_frame = true;
-    bd_error *error = write_parts(context, parts);
+    bd_error *error = write_parts(context, parts, fd);
     context->mid_frame = false;
     return error;
 }
 
+bd_error *bd_write_head(burn_context *context, const uint8_t *head, size_t head_bytes, int fd)
+{
+    return write_frame(context, head, head_bytes, NULL, 0, fd);
+}
+
 /* An upload is not left half done: the caller sees the interrupt at its next wait. */
-static bd_error *turn_whole(burn_context *context)
+bd_error *bd_turn_whole(burn_context *context)
 {
     bd_error *error = turn(context);
     if (bd_error_code(error) != BD_CODE_CANCELLED)
@@ -283,18 +301,22 @@ bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *typ
         bd_client_put(context->client, id, type, bytes, size_bytes);
         return bd_after_record(context);
     }
+    bool done = false;
+    BD_TRY(bd_region_put(context, id, type, bytes, size_bytes, &done));
+    if (done)
+        return NULL;
     size_t chunk_max = bd_client_get_facts(context->client)->chunk_bytes_max;
     for (size_t offset = 0; offset < size_bytes;) {
         size_t chunk = size_bytes - offset < chunk_max ? size_bytes - offset : chunk_max;
         uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX];
         while (bd_client_backlog(context->client) > 0)
-            BD_TRY(turn_whole(context));
+            BD_TRY(bd_turn_whole(context));
         size_t head_bytes = bd_client_put_head(context->client, id, type, offset, chunk, head);
         if (head_bytes == 0) {
-            BD_TRY(turn_whole(context));
+            BD_TRY(bd_turn_whole(context));
             continue;
         }
-        BD_TRY(write_frame(context, head, head_bytes, (const uint8_t *)bytes + offset, chunk));
+        BD_TRY(write_frame(context, head, head_bytes, (const uint8_t *)bytes + offset, chunk, -1));
         offset += chunk;
     }
     return NULL;

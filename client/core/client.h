@@ -39,6 +39,7 @@ void bd_client_fail(bd_client *client, bd_error *own_error);
 typedef struct bd_client_facts {
     uint64_t session, credit_bytes;
     uint32_t batch_bytes_max, chunk_bytes_max;
+    bool regions; /* both sides can share memory */
     char server[BURN_TEXT_BYTES_MAX + 1], device[BURN_TEXT_BYTES_MAX + 1];
     char devices[1024]; /* one a line */
 } bd_client_facts;
@@ -75,6 +76,8 @@ typedef struct bd_pending {
     char *report;  /* REPORT: JSON text; IMPORTED: its payload; bd_free */
     size_t report_bytes;
     int64_t token; /* PING */
+    const uint8_t *slots; /* GET_REGION: the region's bytes here; NULL: they are the place's */
+    uint64_t slots_place, slots_bytes;
 } bd_pending;
 
 void bd_client_get(bd_client *client, uint64_t id, uint8_t *place, size_t place_bytes,
@@ -129,6 +132,29 @@ void bd_client_put_outside(bd_client *client, uint64_t id, const burn_tensor_typ
                            uint64_t offset, size_t chunk_bytes, uint64_t token);
 size_t bd_client_outside(const bd_client *client, uint64_t *out_token);
 void bd_client_outside_sent(bd_client *client, size_t size_bytes);
+
+/* ---- regions ----
+ * Memory that the transport shares with the daemon. What gives a head is as bd_client_put_head: the
+ * transport sends it alone, with the descriptor if there is one; 0: not yet. */
+typedef struct bd_region_span {
+    uint64_t region;
+    uint64_t place; /* within the region */
+    uint64_t bytes;
+} bd_region_span;
+size_t bd_client_region_head(bd_client *client, uint64_t region, uint64_t bytes,
+                             bd_pending *pending, uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX]);
+void bd_client_region_drop(bd_client *client, uint64_t region);
+/* Begins an upload whose bytes lie in regions. */
+void bd_client_put_begin(bd_client *client, uint64_t id, const burn_tensor_type *type);
+/* The next bytes; `pending` (may be NULL) ends when the daemon has copied them. */
+size_t bd_client_put_region_head(bd_client *client, uint64_t id, uint64_t offset,
+                                 const bd_region_span *span, bd_pending *pending,
+                                 uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX]);
+/* Into slots of slot_bytes that lie at the span, which the daemon fills in turn. pending->slots is
+ * the first one here, or NULL if the slots are the place itself and hold all of it. */
+void bd_client_get_region(bd_client *client, uint64_t id, const bd_region_span *span,
+                          uint64_t slot_bytes, uint8_t *place, size_t place_bytes,
+                          bd_pending *pending);
 
 /* ---- records and ids ---- */
 uint64_t bd_client_mint(bd_client *client); /* one id, for an upload; ends the batch */

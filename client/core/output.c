@@ -230,6 +230,7 @@ static bool begin(bd_client *client, bd_pending *pending)
     pending->received_bytes = 0;
     pending->report = NULL;
     pending->report_bytes = 0;
+    pending->slots = NULL;
     pending->next = NULL;
     if (client->failure) {
         pending->done = true;
@@ -473,4 +474,83 @@ void bd_client_outside_sent(bd_client *client, size_t size_bytes)
         return;
     bd_vec_clear(&client->outside);
     client->outside_first = client->outside_released = 0;
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+/* The head of a frame without payload that costs so many bytes more; 0: the credit does not suffice
+ * yet. */
+static size_t head_of(bd_client *client, bd_message *message, uint64_t more, bd_pending *pending,
+                      uint64_t *request, uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX])
+{
+    BD_ASSERT(bd_client_backlog(client) == 0 && client->batch_bytes == 0);
+    if (client->phase != BD_CLIENT_OPEN || more + BD_MESSAGE_FRAME_BYTES_MAX > client->credit_bytes)
+        return 0;
+    if (pending) {
+        if (!begin(client, pending))
+            return 0;
+        *request = pending->request;
+    }
+    size_t bytes = bd_message_encode(message, 0, head, BD_MESSAGE_FRAME_BYTES_MAX);
+    client->credit_bytes -= more + (bytes < BURN_FRAME_COST_MIN ? BURN_FRAME_COST_MIN : bytes);
+    client->bytes_sent += bytes;
+    return bytes;
+}
+
+size_t bd_client_region_head(bd_client *client, uint64_t region, uint64_t bytes,
+                             bd_pending *pending, uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX])
+{
+    bd_message message = {.type = BD_MESSAGE_REGION_ADD,
+                          .region_add = {.region = region, .bytes = bytes}};
+    return head_of(client, &message, 0, pending, &message.region_add.request, head);
+}
+
+void bd_client_region_drop(bd_client *client, uint64_t region)
+{
+    if (client->failure)
+        return;
+    bd_client_flush(client);
+    bd_message message = {.type = BD_MESSAGE_REGION_DROP, .region_drop.region = region};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_put_begin(bd_client *client, uint64_t id, const burn_tensor_type *type)
+{
+    bd_message message = put_message(id, type, 0);
+    enqueue(client, &message, NULL, 0);
+}
+
+size_t bd_client_put_region_head(bd_client *client, uint64_t id, uint64_t offset,
+                                 const bd_region_span *span, bd_pending *pending,
+                                 uint8_t head[BD_MESSAGE_FRAME_BYTES_MAX])
+{
+    bd_message message = {.type = BD_MESSAGE_PUT_REGION,
+                          .put_region = {.id = id,
+                                         .offset = offset,
+                                         .region = span->region,
+                                         .place = span->place,
+                                         .bytes = span->bytes}};
+    return head_of(client, &message, span->bytes, pending, &message.put_region.request, head);
+}
+
+void bd_client_get_region(bd_client *client, uint64_t id, const bd_region_span *span,
+                          uint64_t slot_bytes, uint8_t *place, size_t place_bytes,
+                          bd_pending *pending)
+{
+    const uint8_t *slots = pending->slots;
+    if (!begin(client, pending))
+        return;
+    pending->place = place;
+    pending->place_bytes = place_bytes;
+    pending->slots = slots;
+    pending->slots_place = span->place;
+    pending->slots_bytes = span->bytes;
+    bd_message message = {.type = BD_MESSAGE_GET_REGION,
+                          .get_region = {.request = pending->request,
+                                         .id = id,
+                                         .region = span->region,
+                                         .place = span->place,
+                                         .slot_bytes = slot_bytes,
+                                         .slots = span->bytes / slot_bytes}};
+    enqueue(client, &message, NULL, 0);
 }

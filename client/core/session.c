@@ -28,6 +28,7 @@ bd_client *bd_client_create(const char *library, const char *device, const char 
                                   .version = BURN_PROTOCOL_VERSION,
                                   .op_revision = burn_op_table_revision,
                                   .device = bd_text_of(device),
+                                  .features = {.count = 1, .items = {bd_text_of("regions")}},
                                   .idle_ms = IDLE_MS,
                                   .token = bd_text_of(token)}};
     bd_client_send_control(client, &hello);
@@ -135,6 +136,8 @@ static void welcome(bd_client *client, const struct bd_message_welcome *message)
         facts->devices[used++] = '\n';
     }
     facts->devices[used] = '\0';
+    for (uint32_t i = 0; i < message->features.count; i++)
+        facts->regions |= bd_text_equal(message->features.items[i], "regions");
     client->credit_bytes = message->credit_bytes;
     client->phase = BD_CLIENT_OPEN;
     bd_client_release_credit(client);
@@ -167,6 +170,37 @@ static void begin_report(bd_client *client, uint64_t request, uint64_t bytes)
     pending->report = bd_alloc_zeroed((size_t)bytes + 1);
     pending->report_bytes = (size_t)bytes;
     bd_frame_parser_set_payload(&client->parser, (uint8_t *)pending->report);
+}
+
+/* The next slot is filled. */
+static bd_error *take_slot(bd_client *client, const struct bd_message_data_region *data)
+{
+    bd_pending *pending = find(client, data->request);
+    if (!pending)
+        return NULL;
+    if (data->total != pending->place_bytes || data->offset != pending->received_bytes ||
+        data->bytes > pending->place_bytes - pending->received_bytes)
+        BD_FAIL(PROTOCOL, "the answer to request %" PRIu64 " has other bounds than the tensor",
+                data->request);
+    if (pending->slots) {
+        uint64_t place = data->place - pending->slots_place;
+        if (data->place < pending->slots_place || place > pending->slots_bytes ||
+            data->bytes > pending->slots_bytes - place)
+            BD_FAIL(PROTOCOL, "the answer to request %" PRIu64 " lies outside of its slots",
+                    data->request);
+        if (data->bytes)
+            memcpy(pending->place + data->offset, pending->slots + place, data->bytes);
+    }
+    pending->received_bytes += data->bytes;
+    if (pending->received_bytes == pending->place_bytes) {
+        bd_client_end_pending(client, pending, NULL);
+        return NULL;
+    }
+    bd_message taken = {.type = BD_MESSAGE_REGION_TAKEN,
+                        .region_taken = {.request = data->request}};
+    if (pending->slots)
+        bd_client_send_control(client, &taken);
+    return NULL;
 }
 
 static bd_error *begin_message(bd_client *client)
@@ -250,6 +284,8 @@ static bd_error *end_message(bd_client *client)
             client->target = NULL;
         }
         break;
+    case BD_MESSAGE_DATA_REGION:
+        return take_slot(client, &message->data_region);
     case BD_MESSAGE_SYNCED:
         end_request(client, message->synced.request,
                     message->synced.code == BD_CODE_OK

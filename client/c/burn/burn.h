@@ -160,6 +160,12 @@ BURN_API burn_status burn_read(burn_tensor *tensor, void *elements, size_t size_
 /* The only element of a tensor of any dtype, as a double. */
 BURN_API burn_status burn_item(burn_tensor *tensor, double *out_value);
 
+/* Memory that is shared with the daemon where that is possible (on a Unix socket): burn_upload from
+ * it and burn_read into it need one copy less. It is memory like any other, page-aligned, not
+ * zeroed, and may outlive the context; after a fork parent and child share it. */
+BURN_API burn_status burn_alloc(burn_context *context, size_t size_bytes, void **out_memory);
+BURN_API void burn_dealloc(void *memory); /* of burn_alloc, or NULL */
+
 BURN_API void burn_retain(burn_tensor *tensor);
 BURN_API void burn_release(burn_tensor *tensor); /* NULL is fine */
 BURN_API burn_context *burn_context_of(const burn_tensor *tensor);

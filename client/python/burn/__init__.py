@@ -10,9 +10,9 @@ from ._dtype import (ALL as _dtypes, Size, bfloat16, bool_, device, double, dtyp
                      uint16, uint32, uint64)
 from ._tensor import (Tensor, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,  # noqa: F401
                       set_grad_enabled, set_printoptions)
-from ._creation import (Generator, arange, as_tensor, asarray, bernoulli, empty, empty_like, eye, from_dlpack,  # noqa: F401
+from ._creation import (Generator, arange, as_tensor, asarray, bernoulli, empty, empty_host, empty_like, eye, from_dlpack,  # noqa: F401
                         default_generator, from_numpy, full, full_like, get_rng_state, initial_seed, linspace, logspace,
-                        manual_seed, normal, ones, ones_like, rand, rand_like, randint, randn, randn_like, seed, set_rng_state,
+                        manual_seed, normal, ones, ones_like, rand, rand_like, randint, randn, randn_like, read_into, seed, set_rng_state,
                         tensor, zeros, zeros_like)
 from . import _indexing
 from ._functions import FUNCTIONS as _functions

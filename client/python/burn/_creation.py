@@ -8,7 +8,7 @@ import os
 from typing import Any, Sequence
 
 from . import _core, _ops
-from ._dtype import as_dtype, bool_, device as Device, float32, float64, get_default_dtype, int64
+from ._dtype import BY_NAME, as_dtype, bool_, device as Device, float32, float64, get_default_dtype, int64
 from ._tensor import Tensor
 
 
@@ -172,6 +172,28 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not hasattr(ndarray, "__array_interface__"):
         raise TypeError(f"from_numpy() takes an ndarray, got {type(ndarray).__name__}")
     return _core.tensor(ndarray)
+
+
+def empty_host(*size: Any, dtype: Any = None) -> Any:
+    """A NumPy array of the shape, its values whatever was there, in memory that the daemon shares where it can (on a
+    Unix socket): burn.from_numpy() of it, or of a part of it, and burn.read_into() it need one copy less. The dtype is
+    burn's, the default one if none is given. After a fork parent and child share it."""
+    import numpy as np
+    shape = as_shape(size, "empty_host")
+    wanted = as_dtype(dtype) or get_default_dtype()
+    if wanted is BY_NAME["bfloat16"]:
+        raise TypeError("NumPy has no bfloat16")
+    kind, count = np.dtype(wanted.name), math.prod(shape)
+    return np.frombuffer(_core.host_memory(count * kind.itemsize), kind, count).reshape(shape)
+
+
+def read_into(input: Tensor, out: Any) -> Any:
+    """Copies the tensor's elements into a NumPy array of the same shape and dtype, and returns that."""
+    if str(out.dtype) != input.dtype.name or tuple(out.shape) != tuple(input.shape):
+        raise ValueError(f"a {input.dtype.name} tensor of shape {tuple(input.shape)} does not go into an array of "
+                         f"{out.dtype} and shape {tuple(out.shape)}")
+    _core.read_into(input, out)
+    return out
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:

@@ -120,6 +120,9 @@ int core_add_program_type(PyObject *module);
 extern PyMethodDef core_autograd_methods[];
 extern PyMethodDef core_tensor_grad_methods[];
 extern PyGetSetDef core_tensor_attributes[];
+/* ---- host.c ---- */
+int core_add_host_type(PyObject *module);
+extern PyMethodDef core_host_methods[];
 /* ---- names.c ---- */
 extern PyMethodDef core_name_methods[];
 /* ---- attach.c ---- */

@@ -94,7 +94,7 @@ PyMODINIT_FUNC PyInit__core(void)
     PyMethodDef *const tables[] = {
         core_op_methods,     core_create_methods,   core_connection_methods, core_location_methods,
         core_dlpack_methods, core_autograd_methods, core_attach_methods,
-        core_rebuild_methods, core_name_methods};
+        core_rebuild_methods, core_name_methods, core_host_methods};
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;
@@ -105,6 +105,8 @@ PyMODINIT_FUNC PyInit__core(void)
         done = core_add_tensor_type(module);
     if (done == 0)
         done = core_add_program_type(module);
+    if (done == 0)
+        done = core_add_host_type(module);
     if (done == 0)
         return module;
     Py_DECREF(module);

@@ -9,20 +9,6 @@
 #include "server/json.h"
 #include "server/transfer.h"
 
-/* What all see, only administrators change. */
-static bd_error *check_public(const bd_connection *connection, bd_request_kind kind, bd_text name)
-{
-    static const char space[] = "public/";
-    const bd_principal *principal = &connection->session.principal;
-    bool changes = kind == BD_REQUEST_EXPORT || kind == BD_REQUEST_EXPORT_PROGRAM ||
-                   kind == BD_REQUEST_UNEXPORT;
-    bool is_public = name.size_bytes >= sizeof space - 1 &&
-                     memcmp(name.bytes, space, sizeof space - 1) == 0;
-    if (changes && is_public && !(principal->scopes & BD_SCOPE_ADMIN))
-        BD_FAIL(DENIED, "public names need the scope admin; %.100s lacks it", principal->name);
-    return NULL;
-}
-
 /* NULL if the request may not wait, or the name is none: that was answered. */
 static bd_request *begin(bd_connection *connection, bd_request_kind kind, uint64_t number,
                          bd_text name)
@@ -31,8 +17,6 @@ static bd_request *begin(bd_connection *connection, bd_request_kind kind, uint64
     if (kind != BD_REQUEST_LIST_NAMES ||
         (name.size_bytes && !bd_text_equal(name, "public")))
         error = bd_name_check(name.bytes, name.size_bytes);
-    if (!error)
-        error = check_public(connection, kind, name);
     bool writes = kind == BD_REQUEST_EXPORT || kind == BD_REQUEST_EXPORT_PROGRAM ||
                   kind == BD_REQUEST_UNEXPORT;
     bool shared = name.size_bytes > 7 && memcmp(name.bytes, "public/", 7) == 0;

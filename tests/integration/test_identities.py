@@ -6,9 +6,11 @@ import os
 import secrets
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import time
+import tomllib
 
 import pytest
 
@@ -16,7 +18,10 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 from authority import Authority
 from test_tls import connect
-from wire import BURND, CODES, PREFACE, Daemon, F32, Wire, eventually, frame, hello
+from wire import BURND, CODES, PREFACE, ROOT, Daemon, F32, Wire, eventually, frame, hello, pack
+
+
+ADD, CALL = (tomllib.loads((ROOT / "proto/ops.toml").read_text())["op"][name]["number"] for name in ("add", "call"))
 
 
 class Tokens:
@@ -112,9 +117,10 @@ def test_scopes(tokens, tmp_path):
         assert request_error(client, "PROGRAM_DEFINE", [6, 1, "p", 0, 1], b"\x92\x02\x01" * 20000) == "DENIED"
         assert client.sync(7)[1] == CODES["OK"]
         assert client.report("DEVICES")
-        client.send(frame("OPS", [1, 1], b"\x92\x02\x01"))
-        fields = client.expect("ERROR")[0]
-        assert fields[:2] == [0, CODES["DENIED"]] and "compute" in fields[2] and client.closed()
+        client.put(1, F32, [1], b"abcd")
+        client.send(frame("OPS", [2, 1], pack([2 * ADD, 1, 1])))
+        assert request_error(client, "GET", [8, 2]) == "DENIED" and client.sync(9)[1] == CODES["DENIED"]
+        client.close()
         client = session("compute")
         client.put(1, F32, [1], b"abcd")
         assert client.get(1)[2] == b"abcd" and client.report("STATS")
@@ -133,7 +139,7 @@ def test_scopes(tokens, tmp_path):
         client.send(frame("PING", [3]))
         assert client.expect("PONG")[0] == [3]
         client.close()
-        assert refusals(daemon)["lacking_scope"] == 14
+        assert refusals(daemon)["lacking_scope"] == 13
         client = session("admin")
         client.send(frame("SHUTDOWN", [4]))
         assert client.expect("DONE")[0] == [4]
@@ -246,3 +252,46 @@ def test_a_wrong_first_byte_costs_as_long_as_a_wrong_last_one(tokens, tmp_path):
         spread = statistics.quantiles(took[0] + took[1], n=4)
         assert abs(first - last) <= max(spread[2] - spread[0], 20e-6), (first, last, spread)
         assert refusals(daemon)["unknown_token"] == 2 * tries
+
+
+def test_what_infer_may_do(tokens, tmp_path):
+    """It calls programs by name, puts inputs and reads results, and nothing else; names of others are not there; what is
+    public, only admin changes."""
+    add, call = 2 * ADD, 2 * CALL
+    signature = b"".join(pack(item) for item in ([2, 1, 0], [0, F32, [1]], [1, 1], [F32, [1]]))
+    secret = tokens.add("caller", "infer"), tokens.add("worker", "compute,infer"), tokens.add("boss", "compute,admin")
+    with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
+        daemon.certificate = lambda: f"{tmp_path}/certificate.pem"
+        caller, worker, boss = (Wire(connect(daemon), token=each) for each in secret)
+        for wire in (worker, boss):
+            wire.put(1, F32, [1], struct.pack("<f", 40))
+            wire.send(frame("PROGRAM_DEFINE", [1, 1, "add", 2, 3], pack([add, 2, 1])))
+            wire.expect("DONE")
+            wire.send(frame("EXPORT_PROGRAM", [2, "own", 1], signature))
+            wire.expect("DONE")
+        assert request_error(worker, "EXPORT_PROGRAM", [3, "public/add", 1], signature) == "DENIED"
+        assert request_error(worker, "EXPORT", [3, "public/x"], pack(["", 1])) == "DENIED"
+        boss.send(frame("EXPORT_PROGRAM", [3, "public/add", 1], signature))
+        boss.expect("DONE")
+        boss.send(frame("EXPORT", [3, "public/x"], pack(["", 1])))
+        boss.expect("DONE")
+        assert request_error(worker, "UNEXPORT", [4, "public/x"]) == "DENIED"
+        worker.send(frame("IMPORT", [4, "public/x", 2, 1]))
+        worker.expect("IMPORTED")
+        caller.send(frame("IMPORT_PROGRAM", [1, "public/add", 1]))
+        caller.expect("IMPORTED")
+        caller.put(1, F32, [1], struct.pack("<f", 2))
+        caller.send(frame("OPS", [2, 1], pack([call, [1], 1, 1])))
+        assert caller.get(2)[2] == struct.pack("<f", 42)
+        assert request_error(caller, "IMPORT_PROGRAM", [3, "own", 2]) == "NOT_FOUND"
+        for name, fields, payload in (("IMPORT", [3, "public/x", 9, 1], b""), ("EXPORT", [3, "a"], pack(["", 1])),
+                                      ("PROGRAM_DEFINE", [3, 2, "add", 2, 3], pack([add, 2, 1])),
+                                      ("EXPORT_PROGRAM", [3, "a", 1], signature), ("UNEXPORT", [3, "public/x"], b"")):
+            assert request_error(caller, name, fields, payload) == "DENIED"
+        caller.send(frame("OPS", [3, 2], pack([add, 2, 1])))
+        assert request_error(caller, "GET", [4, 3]) == "DENIED"
+        assert caller.sync()[1] == CODES["DENIED"]
+        caller.send(frame("OPS", [4, 3], pack([call, [3], 1, 1])))
+        assert caller.get(4)[2] == struct.pack("<f", 42)
+        for wire in (caller, worker, boss):
+            wire.close()

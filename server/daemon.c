@@ -15,6 +15,7 @@
 #include "server/files.h"
 #include "server/health.h"
 #include "server/net.h"
+#include "server/notify.h"
 
 enum {
     TICK_MS = 250,
@@ -162,10 +163,11 @@ static bd_error *open_loop(bd_daemon *daemon)
     if (status != 0)
         BD_FAIL(UNAVAILABLE, "cannot start the loop: %s", uv_strerror(status));
     uv_timer_init(&daemon->loop, &daemon->tick);
+    uv_timer_init(&daemon->loop, &daemon->watchdog);
     uv_signal_init(&daemon->loop, &daemon->terminate);
     uv_signal_init(&daemon->loop, &daemon->interrupt);
-    daemon->wake.data = daemon->tick.data = daemon->terminate.data = daemon->interrupt.data =
-        daemon;
+    daemon->wake.data = daemon->tick.data = daemon->watchdog.data = daemon->terminate.data =
+        daemon->interrupt.data = daemon;
     uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
     uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
     return NULL;
@@ -234,6 +236,7 @@ void bd_daemon_drain(bd_daemon *daemon)
     }
     daemon->drain_started_ms = bd_daemon_now_ms(daemon);
     bd_log(BD_LOG_INFO, "daemon", "draining connections=%zu", daemon->connection_count);
+    bd_notify("STOPPING=1\nSTATUS=draining, %zu connections are open", daemon->connection_count);
     close_listeners(daemon);
     for (bd_connection *connection = daemon->connections; connection;
          connection = connection->next) {
@@ -261,10 +264,24 @@ void bd_daemon_connection_closed(bd_daemon *daemon)
         stop(daemon);
 }
 
+/* The loop turns; that is what the service manager wants to know. */
+static void on_watchdog(uv_timer_t *timer)
+{
+    bd_daemon *daemon = timer->data;
+    bd_notify("WATCHDOG=1\nSTATUS=%zu sessions, %zu connections", daemon->sessions.count,
+              daemon->connection_count);
+}
+
 void bd_daemon_run(bd_daemon *daemon)
 {
-    if (!daemon->stopping)
-        uv_run(&daemon->loop, UV_RUN_DEFAULT);
+    if (daemon->stopping)
+        return;
+    int64_t watchdog_ms = bd_notify_watchdog_ms();
+    if (watchdog_ms)
+        uv_timer_start(&daemon->watchdog, on_watchdog, 0, (uint64_t)(watchdog_ms + 1) / 2);
+    bd_notify("READY=1\nSTATUS=serving on %s%s", daemon->listeners[0].url,
+              daemon->listener_count > 1 ? " and others" : "");
+    uv_run(&daemon->loop, UV_RUN_DEFAULT);
 }
 
 /* ---- listeners ------------------------------------------------------------------------------- */
@@ -406,6 +423,7 @@ void bd_daemon_close(bd_daemon *daemon)
     }
     uv_close((uv_handle_t *)&daemon->wake, NULL);
     uv_close((uv_handle_t *)&daemon->tick, NULL);
+    uv_close((uv_handle_t *)&daemon->watchdog, NULL);
     uv_close((uv_handle_t *)&daemon->terminate, NULL);
     uv_close((uv_handle_t *)&daemon->interrupt, NULL);
     uv_run(&daemon->loop, UV_RUN_DEFAULT);

@@ -64,6 +64,7 @@ struct bd_daemon {
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick; /* runs while a deadline is near: an idle daemon sleeps */
+    uv_timer_t watchdog; /* runs if a service manager watches */
     uv_signal_t terminate, interrupt;
     bd_listener listeners[BD_LISTENERS_MAX];
     int listener_count;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "proto/base/log.h"
+#include "server/activation.h"
 #include "server/daemon.h"
 #include "server/options.h"
 
@@ -28,7 +29,8 @@ static bd_error *read_configuration(const bd_options *options, bd_config *config
         BD_TRY(bd_config_read_file(config, options->config_file));
     else
         BD_TRY(bd_config_read_folder(config, system_folder));
-    return bd_config_read_environment(config, environ);
+    BD_TRY(bd_config_read_environment(config, environ));
+    return bd_activation_add(config);
 }
 
 static void set_log_level(const bd_config *config)

@@ -62,6 +62,13 @@ static void print_refused(bd_text_buffer *out, const bd_snapshot *m)
     print_line(out, m, "reason", "origin", m->counters->origins_refused);
 }
 
+static void print_auth(bd_text_buffer *out, const bd_snapshot *m)
+{
+    const uint64_t *refused = m->daemon->access.refused;
+#define REFUSAL(name, NAME, says) print_line(out, m, "reason", #name, refused[BD_REFUSAL_##NAME]);
+#include "server/refusals.def"
+}
+
 static void print_frames(bd_text_buffer *out, const bd_snapshot *m)
 {
     static const char *const directions[2] = {"in", "out"};

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/activation.h"
+
 enum { BACKLOG = 511, SEND_BUFFER_BYTES = 1024 * 1024, GROUPS_MAX = 1024 };
 
 static bd_error *failed(const char *url, const char *what)
@@ -105,6 +107,12 @@ bd_error *bd_net_listen(const char *url, bool for_others, int *out_fd, bd_addres
 {
     bd_address address;
     BD_TRY(bd_address_parse(url, &address));
+    int inherited = bd_activation_find(&address);
+    if (inherited >= 0) {
+        *out_fd = inherited;
+        *out_address = address; /* without an inode: the file is the service manager's */
+        return NULL;
+    }
     int fd = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return failed(url, "cannot make a socket");

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <strings.h>
 
 #include "proto/base/alloc.h"
 #include "server/connection.h"
@@ -49,10 +49,42 @@ static void version(bd_answer *out)
     out->own_body = bd_json_take(&json, &out->body_bytes);
 }
 
-static void metrics(bd_connection *connection, bd_answer *out)
+/* Who asks, by a bearer token or by his connection. */
+static bd_error *identify(bd_connection *connection, const bd_http_head *head, bd_principal *out)
 {
-    if (!connection->is_unix || connection->peer_uid != geteuid()) {
-        bd_answer_text(out, 403, "metrics are for the daemon's own user, on its Unix socket");
+    static const char scheme[] = "Bearer ";
+    const bd_stream *stream = &connection->stream;
+    size_t count, origins, scheme_bytes = sizeof scheme - 1;
+    const char *authorization = bd_http_header(head, "authorization", &count);
+    const char *origin = bd_http_header(head, "origin", &origins);
+    bd_visitor visitor = {.fd = stream->fd,
+                          .is_unix = connection->is_unix,
+                          .is_tls = stream->tls,
+                          .uid = connection->peer_uid,
+                          .subject = stream->tls ? bd_tls_subject(stream->tls) : "",
+                          .origin = origin ? origin : ""};
+    if (count && (!authorization || strncasecmp(authorization, scheme, scheme_bytes) != 0))
+        BD_FAIL(UNAUTHENTICATED, "the header Authorization must be \"Bearer TOKEN\"");
+    if (count)
+        visitor.token = bd_text_of(authorization + scheme_bytes);
+    return bd_access_identify(&connection->daemon->access, &visitor, out);
+}
+
+static void metrics(bd_connection *connection, const bd_http_head *head, bd_answer *out)
+{
+    bd_access *access = &connection->daemon->access;
+    bd_principal principal;
+    bd_error *error = identify(connection, head, &principal);
+    if (!error && !(principal.scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN))) {
+        access->refused[BD_REFUSAL_LACKING_SCOPE]++;
+        error = BD_ERROR(DENIED, "%s has no scope metrics", principal.name);
+    }
+    if (error) {
+        bool denied = bd_error_code(error) == BD_CODE_DENIED;
+        bd_answer_text(out, denied ? 403 : 401, "%s", bd_error_text(error));
+        if (!denied)
+            out->headers = "WWW-Authenticate: Bearer\r\n";
+        bd_error_free(error);
         return;
     }
     *out = (bd_answer){
@@ -88,7 +120,7 @@ void bd_pages_answer(bd_connection *connection, const bd_http_head *head, bd_ans
     else if (is_page(head, "/version"))
         version(out);
     else if (is_page(head, "/metrics"))
-        metrics(connection, out);
+        metrics(connection, head, out);
     else if (daemon->www_fd >= 0)
         file(daemon, head, out);
     else

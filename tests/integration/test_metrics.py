@@ -12,11 +12,12 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 import wire
+from test_identities import Tokens
 from websocket_wire import Socket, tcp
 from wire import CODES, U8, Daemon, Wire, eventually, frame
 
 NAMES = """
-burnd_build_info burnd_connections burnd_connections_accepted_total burnd_connections_refused_total burnd_protocol_errors_total
+burnd_build_info burnd_connections burnd_connections_accepted_total burnd_connections_refused_total burnd_auth_failures_total burnd_protocol_errors_total
 burnd_idle_closed_total burnd_slow_consumer_total burnd_sessions burnd_sessions_opened_total burnd_frames_total burnd_bytes_total
 burnd_http_requests_total burnd_requests_total burnd_cancelled_total burnd_request_duration_seconds burnd_queue_duration_seconds
 burnd_device_duration_seconds burnd_compile_seconds burnd_compile_cache_hits_total burnd_compile_cache_misses_total
@@ -125,3 +126,34 @@ def test_the_process_is_the_kernels(daemon):
     booted = int(re.search(r"btime (\d+)", open("/proc/stat").read())[1])
     assert abs(now["process_start_time_seconds"] - booted - int(stat[19]) / os.sysconf("SC_CLK_TCK")) < 3
     assert 0 < now["process_cpu_seconds_total"] < 600
+
+
+def test_who_may_read_them(tmp_path):
+    tokens = Tokens(tmp_path)
+    watcher, worker = tokens.add("watcher", "metrics"), tokens.add("worker", "compute,infer")
+    chief, old = tokens.add("chief", "admin"), tokens.add("old", "metrics", "2001-01-01T00:00:00Z")
+    with Daemon(f"--state-dir={tmp_path}", tls=True, tcp=True) as daemon:
+        daemon.certificate = lambda: f"{tmp_path}/certificate.pem"
+        before = values(scrape(daemon))
+
+        def status(authorization, scheme="https"):
+            port = daemon.tls_port() if scheme == "https" else daemon.tcp_port()
+            run = subprocess.run(["curl", "-s", "-i", "--cacert", daemon.certificate(), f"{scheme}://localhost:{port}/metrics",
+                                  *(["-H", "Authorization: " + authorization] if authorization else [])],
+                                 capture_output=True, text=True, timeout=20)
+            assert ("burnd_build_info" in run.stdout) == run.stdout.startswith("HTTP/1.1 200 ")
+            assert not any(secret in run.stdout for secret in (watcher, worker, chief, old))
+            return int(run.stdout.split()[1]), run.stdout
+
+        assert status("Bearer " + watcher)[0] == status("bearer " + chief)[0] == 200
+        wrong = [("Bearer " + worker, 403), ("Bearer " + old, 401), ("Bearer " + watcher[:-1], 401), ("Bearer x" + watcher, 401),
+                 ("Basic " + watcher, 401), ("Bearer " + "x" * 200, 401), ("", 401)]
+        for authorization, code in wrong:
+            assert status(authorization)[0] == code, authorization
+        assert "WWW-Authenticate: Bearer\n" in status("")[1]
+        assert status("", "http")[0] == 200  # ?insecure accepts whoever is on this host
+        now = values(scrape(daemon))
+        for reason, count in (("lacking_scope", 1), ("expired_token", 1), ("no_identity", 2)):
+            name = 'burnd_auth_failures_total{reason="%s"}' % reason
+            assert now[name] == before[name] + count, name
+        assert not any(secret in daemon.text() for secret in (watcher, worker, chief, old))

@@ -3,9 +3,9 @@
 
 import hashlib
 import asyncio
+import base64
 import json
 import os
-import pathlib
 import random
 import shutil
 import struct
@@ -17,6 +17,8 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 import wire
+from test_identities import Tokens
+from test_tls import client_context
 from websocket_wire import BINARY, CLOSE, PING, PONG, TEXT, Link, Socket, accept_of, frame as ws, request, tcp
 from wire import PREFACE, U8, Daemon, Wire, frame, hello
 
@@ -105,6 +107,39 @@ def test_the_daemons_own_pages_may_connect():
         sock.sendall(request(Origin="http://gpu.example"))
         assert sock.recv(65536).startswith(b"HTTP/1.1 403 ")
         sock.close()
+
+
+def test_within_tls(tmp_path):
+    from websockets.exceptions import ConnectionClosed
+    from websockets.sync.client import connect
+    tokens = Tokens(tmp_path)
+    good, weak = tokens.add("page", "compute", origins="https://app.example"), tokens.add("weak", "metrics")
+    with Daemon("--origins=https://app.example", "--origins=https://other.example", f"--state-dir={tmp_path}", tls=True) as daemon:
+        daemon.certificate = lambda: f"{tmp_path}/certificate.pem"
+        context = client_context(daemon, protocols=("http/1.1",))
+
+        def talk(token, in_hello=False, origin="https://app.example"):
+            """The code of an error that answers HELLO and of the close that follows, or what SYNC says."""
+            shown = [] if in_hello or not token else ["burnd.token." + base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")]
+            with connect(f"wss://localhost:{daemon.tls_port()}", ssl=context, subprotocols=["burnd.v1"] + shown, origin=origin) as peer:
+                assert peer.subprotocol == "burnd.v1"
+                peer.send(PREFACE)
+                peer.send(hello(token=token if in_hello else ""))
+                assert peer.recv() == PREFACE
+                fields = wire.unpack(peer.recv()[32:])[0]
+                if len(fields) > 8:
+                    peer.send(frame("SYNC", [1]))
+                    fields = wire.unpack(peer.recv()[32:])[0]
+                    return "welcome" if fields[0] == 1 and fields[1] == 0 else fields[1]
+                with pytest.raises(ConnectionClosed):
+                    peer.recv()
+                return next(name for name, code in wire.CODES.items() if code == fields[1]), peer.close_code
+
+        assert talk(good) == talk(good, True) == "welcome"
+        assert talk("") == talk(good[:-1]) == talk(good[:-1], True) == ("UNAUTHENTICATED", 1008)
+        assert talk(good, origin="https://other.example") == ("DENIED", 1008)
+        assert talk(weak) == wire.CODES["DENIED"]
+        assert good not in daemon.text()
 
 
 # ---- messages ----

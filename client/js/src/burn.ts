@@ -6,6 +6,7 @@ import { AttrKind, Core, Flag, Kind, type AttrValue, type OpInfo, type Operand a
 import { dtypeNumber, elements, elementsOf, isFloat, type DType, type Nested, type TypedArray } from "./dtypes.js";
 import { invalid } from "./errors.js";
 import { createJit, type Jit } from "./jit.js";
+import { Names } from "./names.js";
 import { PLAIN, type Ops, type PlainFunctions } from "./ops_gen.js";
 import { tensorsIn } from "./structure.js";
 import { Tensor, weak, type Operand } from "./tensor.js";
@@ -57,6 +58,8 @@ export class Burn {
   readonly ops: Ops;
   /** Makes a function of tensors a program, which the daemon keeps and one message calls. */
   readonly jit: Jit;
+  /** Values by name: what one client publishes, others on the same daemon use. */
+  readonly names: Names;
 
   private constructor(core: Core, transport: Transport, device: string) {
     this._core = core;
@@ -64,6 +67,7 @@ export class Burn {
     this.collected = new FinalizationRegistry((pointer) => this.free(pointer));
     this.ops = this.makeOps();
     this.jit = createJit(this);
+    this.names = new Names(this);
   }
 
   /** @internal */

@@ -24,7 +24,8 @@ export interface WaitOptions {
 }
 
 interface Request {
-  resolve: (report: string) => void;
+  /** Takes the answer from the core and resolves with it. */
+  finish: () => void;
   reject: (error: unknown) => void;
   destination: Uint8Array | undefined;
   signal: AbortSignal | undefined;
@@ -174,9 +175,9 @@ export class Connection {
 
   // ---- requests ----
 
-  private wait(request: number, options: WaitOptions | undefined, destination?: Uint8Array): Promise<string> {
+  private wait<T>(request: number, options: WaitOptions | undefined, take: () => T, destination?: Uint8Array): Promise<T> {
     const signal = options?.signal;
-    const promise = new Promise<string>((resolve, reject) => {
+    const promise = new Promise<T>((resolve, reject) => {
       const abort = (): void => {
         if (!this.requests.delete(request)) return;
         this.core.exports.pending_free(request);
@@ -184,7 +185,7 @@ export class Connection {
         this.transport.hold(this.requests.size > 0);
         reject(signal!.reason);
       };
-      this.requests.set(request, { resolve, reject, destination, signal, abort });
+      this.requests.set(request, { finish: () => resolve(take()), reject, destination, signal, abort });
       signal?.addEventListener("abort", abort, { once: true });
       if (signal?.aborted) abort();
     });
@@ -196,31 +197,38 @@ export class Connection {
 
   /** The bytes of a tensor into the destination. */
   async get(id: number, destination: Uint8Array, options?: WaitOptions): Promise<void> {
-    await this.wait(this.core.exports.get(id, destination.length), options, destination);
+    const request = this.core.exports.get(id, destination.length);
+    await this.wait(request, options, () => this.core.finish(request), destination);
+  }
+
+  /** The report of a request, or "". */
+  request(request: number, options?: WaitOptions): Promise<string> {
+    return this.wait(request, options, () => this.core.finish(request));
   }
 
   async sync(options?: WaitOptions): Promise<void> {
-    await this.wait(this.core.exports.sync(), options);
+    await this.request(this.core.exports.sync(), options);
   }
 
   /** Milliseconds there and back. */
   async ping(options?: WaitOptions): Promise<number> {
     const begin = performance.now();
-    await this.wait(this.core.exports.ping(), options);
+    await this.request(this.core.exports.ping(), options);
     return performance.now() - begin;
   }
 
   async report(kind: keyof typeof REPORTS, options?: WaitOptions): Promise<unknown> {
-    return JSON.parse(await this.wait(this.core.exports.ask(REPORTS[kind]), options));
+    return JSON.parse(await this.request(this.core.exports.ask(REPORTS[kind]), options));
   }
 
   async shutdown(options?: WaitOptions): Promise<void> {
-    await this.wait(this.core.exports.ask(SHUTDOWN), options);
+    await this.request(this.core.exports.ask(SHUTDOWN), options);
   }
 
-  /** The end of a request that the core began by itself. */
-  async end(request: number): Promise<void> {
-    await this.wait(request, undefined);
+  /** Tensors by name, with their parts. */
+  import(name: string, options?: WaitOptions): Promise<{ part: string; tensor: number }[]> {
+    const { request, first } = this.core.import(name);
+    return this.wait(request, options, () => this.core.imported(request, first));
   }
 
   private settle(): void {
@@ -229,7 +237,7 @@ export class Connection {
       this.requests.delete(pointer);
       request.signal?.removeEventListener("abort", request.abort);
       try {
-        request.resolve(this.core.finish(pointer));
+        request.finish();
       } catch (error) {
         request.reject(error);
       }

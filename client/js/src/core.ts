@@ -70,6 +70,11 @@ interface Exports {
   program_end(tensors: Pointer, count: number, name: Pointer): Pointer;
   program_call(program: Pointer, tensors: Pointer, count: number): Pointer;
   program_drop(program: Pointer): void;
+  publish(tensors: Pointer, count: number, names: Pointer): Pointer;
+  import(name: Pointer): Pointer;
+  imported(request: Pointer, first: number): Pointer;
+  unpublish(name: Pointer): Pointer;
+  list_names(prefix: Pointer): Pointer;
 }
 
 /** Kinds of operands, as burn_operand_kind. */
@@ -406,5 +411,42 @@ export class Core {
   programCall(program: Pointer, tensors: readonly Pointer[]): Pointer[] {
     this.check(this.exports.program_call(program, this.pointers(tensors), tensors.length));
     return this.outputs();
+  }
+
+  // ---- names ----
+
+  /** The request that ends when all are published. */
+  publish(name: string, parts: readonly string[], tensors: readonly Pointer[]): Pointer {
+    const texts = encoder.encode([name, ...parts].map((text) => text + "\0").join(""));
+    const place = this.pointers(tensors, texts.length);
+    this.u8.set(texts, place + 4 * tensors.length);
+    this.check(this.exports.publish(place, tensors.length, place + 4 * tensors.length));
+    return this.word(0);
+  }
+
+  import(name: string): { request: Pointer; first: number } {
+    this.check(this.exports.import(this.put(encoder.encode(name + "\0"))));
+    const request = this.word(0);
+    return { request, first: this.f64[(this.results + 16) >> 3]! };
+  }
+
+  /** The tensors of an import that has ended, with their parts; throws its error. The request is gone. */
+  imported(request: Pointer, first: number): { part: string; tensor: Pointer }[] {
+    try {
+      this.check(this.exports.answer(request));
+      this.check(this.exports.imported(request, first));
+      const parts = this.text(this.word(2)).split("\n");
+      return this.outputs().map((tensor, i) => ({ part: parts[i]!, tensor }));
+    } finally {
+      this.exports.pending_free(request);
+    }
+  }
+
+  unpublish(name: string): Pointer {
+    return this.exports.unpublish(this.put(encoder.encode(name + "\0")));
+  }
+
+  listNames(prefix: string): Pointer {
+    return this.exports.list_names(this.put(encoder.encode(prefix + "\0")));
   }
 }

@@ -58,7 +58,7 @@ function trace(burn: Burn, f: (...args: never[]) => unknown, args: unknown[], in
       outputs.push(...changed.map((i) => standIns[i]!.detach()));
       const { program, request } = core.programEnd(outputs.map((t) => burn._pointer(t)), name);
       const made: Program = { pointer: program, result, changed, endsStep: endsStep(), failure: undefined };
-      burn._connection.end(request).catch((error: unknown) => { made.failure = error; });
+      burn._connection.request(request).catch((error: unknown) => { made.failure = error; });
       return made;
     } catch (error) {
       core.exports.program_abort();

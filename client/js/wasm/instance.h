@@ -24,3 +24,6 @@ typedef struct js_instance {
 } js_instance;
 
 extern js_instance instance; /* connection.c */
+
+/* tensors.c: room for the tensors that a call gives; words[0] is where, words[1] how many. */
+burn_tensor **js_outputs_for(uint32_t count);

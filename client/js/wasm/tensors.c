@@ -35,7 +35,7 @@ static struct {
     uint32_t capacity;
 } outputs;
 
-static burn_tensor **outputs_for(uint32_t count)
+burn_tensor **js_outputs_for(uint32_t count)
 {
     if (count > outputs.capacity) {
         bd_free(outputs.items);
@@ -83,7 +83,7 @@ bd_error *JS_EXPORT(apply)(const burn_op_info *info, const bd_input_operand *inp
                            uint32_t input_count, const burn_attr *attrs)
 {
     uint32_t count = count_outputs(info, inputs, input_count, attrs);
-    return bd_session_apply(instance.session, info, inputs, input_count, attrs, outputs_for(count),
+    return bd_session_apply(instance.session, info, inputs, input_count, attrs, js_outputs_for(count),
                             count);
 }
 
@@ -166,7 +166,7 @@ bd_error *JS_EXPORT(assign)(burn_tensor *target, const bd_input_operand *source,
 
 bd_error *JS_EXPORT(detach)(burn_tensor *tensor)
 {
-    return bd_tensor_detach(tensor, outputs_for(1));
+    return bd_tensor_detach(tensor, js_outputs_for(1));
 }
 
 /* ---- gradients ------------------------------------------------------------------------------- */
@@ -221,14 +221,14 @@ bd_error *JS_EXPORT(gradients)(burn_tensor *const *tensors, uint32_t root_count,
 {
     return bd_session_grad(instance.session, tensors, tensors + root_count, root_count,
                            tensors + 2 * (size_t)root_count, input_count, NULL, 0, flags,
-                           outputs_for(input_count));
+                           js_outputs_for(input_count));
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
 bd_error *JS_EXPORT(program_begin)(burn_tensor *const *arguments, uint32_t count)
 {
-    return bd_recording_begin(instance.session, arguments, count, outputs_for(count));
+    return bd_recording_begin(instance.session, arguments, count, js_outputs_for(count));
 }
 
 void JS_EXPORT(program_abort)(void)
@@ -256,7 +256,7 @@ bd_error *JS_EXPORT(program_call)(bd_program *program, burn_tensor *const *argum
                                   uint32_t count)
 {
     return bd_program_call(program, arguments, count,
-                           outputs_for(bd_program_output_count(program)));
+                           js_outputs_for(bd_program_output_count(program)));
 }
 
 void JS_EXPORT(program_drop)(bd_program *program)

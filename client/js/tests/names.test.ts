@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values by name, between two connections.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { connect, nn, Tensor, type Burn, type BurnError } from "../src/node.js";
+import { Daemon } from "./daemon.js";
+
+let daemon: Daemon, a: Burn, b: Burn;
+beforeAll(async () => {
+  daemon = await Daemon.start();
+  [a, b] = [await connect(daemon.url), await connect(daemon.url)];
+});
+afterAll(async () => {
+  a.close();
+  b.close();
+  await daemon.stop();
+});
+
+it("shares a tensor, as it was when it was published", async () => {
+  const x = a.arange(6).reshape(2, 3);
+  await a.names.publish("numbers", x);
+  x.assign(0);
+  const got = await b.names.get("numbers") as Tensor;
+  expect([got.dtype, got.shape, await got.tolist()]).toEqual(["int32", [2, 3], [[0, 1, 2], [3, 4, 5]]]);
+  expect(await got.add(1).sum().item()).toBe(21);
+  await a.names.remove("numbers");
+  expect(await got.sum().item()).toBe(15);
+  expect(await b.names.get("numbers").catch((error: BurnError) => error.code)).toBe("NOT_FOUND");
+});
+
+it("shares a model in one step, and objects of objects", async () => {
+  const model = new nn.Sequential(new nn.Linear(a, 4, 3), new nn.Linear(a, 3, 2)), other = new nn.Sequential(new nn.Linear(b, 4, 3), new nn.Linear(b, 3, 2));
+  await a.names.publish("model", model.stateDict());
+  other.loadStateDict(await b.names.getState("model"));
+  expect(await other.forward(b.ones([1, 4])).tolist()).toEqual(await model.forward(a.ones([1, 4])).tolist());
+  expect((await b.names.list("model")).map((item) => item.name)).toEqual(["model/0.bias", "model/0.weight", "model/1.bias", "model/1.weight"]);
+  await a.names.publish("deep", { x: a.ones([1]), y: { z: a.full([1], 5) } });
+  const deep = await b.names.get("deep") as { x: Tensor; y: { z: Tensor } };
+  expect([await deep.x.item(), await deep.y.z.item()]).toEqual([1, 5]);
+});
+
+it("names what is wrong", async () => {
+  const failure = (promise: Promise<unknown>): Promise<string> => promise.then(() => "none", (error: Error) => error.message);
+  expect(await failure(a.names.publish("a b", a.ones([1])))).toMatch(/name/);
+  expect(await failure(a.names.publish("x", {}))).toMatch(/nothing is published/);
+  expect(await failure(a.names.publish("x", { y: 5 as never }))).toMatch(/y is a number/);
+  expect(await failure(b.names.getState("deep"))).toMatch(/no state dict/);
+});

@@ -130,6 +130,17 @@ describe("layers", () => {
     expect(kept % 2 === 0 && kept > 700 && kept < 1300).toBe(true);
   });
 
+  it("have adjoints", async () => {
+    const x = burn.normal([2, 3, 5, 5], 0, 1, { dtype: "float64" }), w = burn.normal([4, 3, 3, 3], 0, 1, { dtype: "float64" });
+    const how = { strides: [2, 2], low: [1, 1], dilations: [1, 1] };
+    const y = burn.ops.conv(x, w, null, { ...how, high: [1, 1] }), v = burn.normal(y.shape, 0, 1, { dtype: "float64" });
+    const product = await y.mul(v).sum().item();
+    expect(await burn.ops.convInput(v, w, { ...how, shape: [5, 5] }).mul(x).sum().item()).toBeCloseTo(product, 9);
+    expect(await burn.ops.convWeight(x, v, { ...how, shape: [3, 3] }).mul(w).sum().item()).toBeCloseTo(product, 9);
+    const one = burn.ops.groupNorm(x, null, null, 1e-5, { groups: 1 }), same = nn.layerNorm(x, [3, 5, 5]);
+    expect(await one.sub(same).abs().max().item()).toBeLessThan(1e-9);
+  });
+
   it("name what does not fit", () => {
     expect(() => nn.mseLoss(burn.ones([2]), burn.ones([2, 1]))).toThrow(/target of shape \[2, 1\]/);
     expect(() => nn.crossEntropy(burn.ones([1, 2]), burn.tensor([0n]), { reduction: "avg" as never })).toThrow(/no reduction/);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The package as others get it: packed, installed into an empty project, typed, bundled, and how large it is.
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { publint } from "publint";
+import { build } from "vite";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const run = promisify(execFile), home = fileURLToPath(new URL("..", import.meta.url));
+const SIZE_MAX = 60 * 1024;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "burn-js-package-"));
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: home });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "consumer", version: "1.0.0", private: true, type: "module" }));
+  const packed = readdirSync(folder).find((name) => name.endsWith(".tgz"))!;
+  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${packed}`], { cwd: folder });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it("has no complaints from publint", async () => {
+  const { messages } = await publint({ pkgDir: home, strict: true });
+  expect(messages).toEqual([]);
+});
+
+it("runs in Node", async () => {
+  writeFileSync(join(folder, "run.js"), `import { connect } from "burn-client";
+    const burn = await connect("private:");
+    console.log(await burn.arange(10).sum().item());`); // ends without close()
+  const { stdout } = await run(process.execPath, ["run.js"], { cwd: folder });
+  expect(stdout).toBe("45\n");
+});
+
+it.each([["NodeNext", "NodeNext"], ["ESNext", "Bundler"]])("has strict types (%s, %s)", async (module, moduleResolution) => {
+  writeFileSync(join(folder, "use.ts"), `
+    import { connect, nn, optim, BurnError, type Burn, type DType, type Tensor } from "burn-client";
+    export async function use(signal: AbortSignal): Promise<number> {
+      const burn: Burn = await connect(undefined, { signal, device: "cpu" });
+      const x: Tensor = burn.tensor([[1, 2], [3, 4]], { requiresGrad: true });
+      const y = burn.full([2, 2], 0.5, { dtype: "float32" });
+      const bits: Float32Array = await y.data();
+      const longs: BigInt64Array = await x.argmax(1).data({ signal });
+      const model = new nn.Sequential(new nn.Linear(burn, 2, 2), (t) => t.relu());
+      const step = burn.jit((a: Tensor) => ({ loss: nn.mseLoss(model.forward(a), a) }));
+      step(x).loss.backward();
+      new optim.Adam(model.parameters(), { lr: 1e-3, betas: [0.9, 0.99] }).step();
+      const dtype: DType = x.dtype;
+      const cut: Tensor = burn.ops.conv(x, y, null, { strides: [1], low: [], high: [], dilations: [1] });
+      try {
+        await burn.sync({ signal });
+      } catch (error) {
+        if (error instanceof BurnError && error.code === "UNAVAILABLE") return 0;
+      }
+      // @ts-expect-error: no such dtype
+      burn.zeros([1], { dtype: "float31" });
+      // @ts-expect-error: shapes are arrays
+      burn.zeros(3);
+      // @ts-expect-error: the attribute is missing
+      burn.ops.softmax(x, {});
+      return await x.exp().add(1).sum().item() + bits.length + longs.length + dtype.length + cut.rank;
+    }`);
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({
+    compilerOptions: { target: "ES2022", lib: ["ES2022", "ESNext.Disposable", "DOM"], module, moduleResolution, strict: true, noEmit: true, skipLibCheck: false, types: [] },
+    files: ["use.ts"],
+  }));
+  await run(join(home, "node_modules/.bin/tsc"), ["-p", folder]).catch((error: { stdout: string }) => { throw new Error(error.stdout); });
+});
+
+it("is bundled by Vite without any set-up, for browsers, and is small", async () => {
+  writeFileSync(join(folder, "index.html"), '<!doctype html><script type="module" src="/main.js"></script>');
+  writeFileSync(join(folder, "main.js"), 'import * as burn from "burn-client"; globalThis.burn = burn;');
+  await build({ root: folder, logLevel: "error", build: { outDir: "out", modulePreload: { polyfill: false } } });
+  const assets = join(folder, "out/assets"), files = readdirSync(assets);
+  const text = files.map((name) => readFileSync(join(assets, name), "utf8")).join("");
+  expect(files.length).toBe(1);
+  expect(text.match(/"node:|child_process|\beval\([^)]|new Function/)).toBeNull();
+  const bytes = gzipSync(text, { level: 9 }).length;
+  console.log(`everything, bundled for a page: ${text.length} bytes, ${bytes} gzipped`);
+  expect(bytes).toBeLessThanOrEqual(SIZE_MAX);
+});

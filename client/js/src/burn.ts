@@ -21,6 +21,9 @@ const enum Role { VALUE = 0, INDEX = 1, PARAM = 3 }
 export interface ConnectOptions extends WaitOptions {
   /** The device wanted, such as "cpu" or "cuda"; the daemon's first if left out. */
   device?: string;
+  /** What shows who connects, where the socket does not; Node takes BURN_TOKEN or the file BURN_TOKEN_FILE if it is left
+   * out. A page gets it from its own server, or from the fragment of its address (`#token=…`), never from the query. */
+  token?: string;
   /** Milliseconds for the connection, and again for the handshake: 5000 at first; a private daemon has 60000 to start. */
   timeout?: number;
 }
@@ -61,9 +64,9 @@ export class Burn {
   /** Values by name: what one client publishes, others on the same daemon use. */
   readonly names: Names;
 
-  private constructor(core: Core, transport: Transport, device: string) {
+  private constructor(core: Core, transport: Transport, device: string, token: string) {
     this._core = core;
-    this._connection = new Connection(core, transport, device);
+    this._connection = new Connection(core, transport, device, token);
     this.collected = new FinalizationRegistry((pointer) => this.free(pointer));
     this.ops = this.makeOps();
     this.jit = createJit(this);
@@ -73,7 +76,7 @@ export class Burn {
   /** @internal */
   static async _open(open: () => Promise<Transport>, timeoutMs: number | undefined, options: ConnectOptions | undefined): Promise<Burn> {
     const core = await Core.create();
-    const burn = new Burn(core, await open(), options?.device ?? ""); // at once: what comes must not be missed
+    const burn = new Burn(core, await open(), options?.device ?? "", options?.token ?? ""); // at once: what comes must not be missed
     await burn._connection.open(timeoutMs ?? (burn.url === "private:" ? PRIVATE_MS : HANDSHAKE_MS), options?.signal);
     const seed = crypto.getRandomValues(new Uint32Array(2));
     burn.seed(seed[0]! * 2097152 + (seed[1]! >>> 11));

@@ -50,13 +50,13 @@ export class Connection {
   private payloadWanted = 0;
   private prefaced = false;
 
-  constructor(readonly core: Core, private readonly transport: Transport, device: string) {
+  constructor(readonly core: Core, private readonly transport: Transport, device: string, token: string) {
     this.opened = new Promise((resolve, reject) => { this.settleOpen = { resolve, reject }; });
     this.opened.catch(() => {});
     transport.onbytes = (bytes) => this.receive(bytes);
     transport.ondrain = () => this.pump();
     transport.onclose = (reason) => this.fail("UNAVAILABLE", reason);
-    core.open(LIBRARY, device);
+    core.open(LIBRARY, device, token);
     this.pump();
   }
 

@@ -12,7 +12,7 @@ interface Exports {
   memory: WebAssembly.Memory;
   area(bytes: number): Pointer;
   results(): Pointer;
-  open(library: Pointer, device: Pointer): void;
+  open(library: Pointer, device: Pointer, token: Pointer): void;
   phase(): number;
   fail(code: number, text: Pointer): void;
   failure(): Pointer;
@@ -211,13 +211,10 @@ export class Core {
 
   // ---- the connection ----
 
-  open(library: string, device: string): void {
-    const first = encoder.encode(library + "\0"), second = encoder.encode(device + "\0");
-    const both = new Uint8Array(first.length + second.length);
-    both.set(first);
-    both.set(second, first.length);
-    const place = this.put(both);
-    this.exports.open(place, place + first.length);
+  open(library: string, device: string, token: string): void {
+    const [a, b] = [library, device].map((text) => encoder.encode(text).length + 1) as [number, number];
+    const place = this.put(encoder.encode([library, device, token, ""].join("\0")));
+    this.exports.open(place, place + a, place + a + b);
   }
 
   fail(code: number, message: string): void {

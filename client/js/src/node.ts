@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The package in Node: sockets, and a private daemon where none is found.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { Burn, type ConnectOptions } from "./burn.js";
 import { startDaemon } from "./daemon.js";
 import { invalid } from "./errors.js";
@@ -17,6 +17,17 @@ async function open(url: string, timeoutMs: number, options: ConnectOptions | un
   if (/^wss?:\/\//.test(url)) return openWebSocket(url, timeoutMs, options?.signal);
   if (url.startsWith("private:")) return startDaemon(options?.device ?? "");
   throw invalid(`${url}: connect() takes unix:///path, tcp://host:port, tls://host:port, ws://, wss:// and private:`);
+}
+
+/** BURN_TOKEN, or what BURN_TOKEN_FILE holds. */
+function ownToken(): string | undefined {
+  const { BURN_TOKEN: token, BURN_TOKEN_FILE: file } = process.env;
+  if (token || !file) return token;
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw invalid(`BURN_TOKEN_FILE names ${file}, which cannot be read: ${(error as Error).message}`);
+  }
 }
 
 async function lookUp(timeoutMs: number, options: ConnectOptions | undefined): Promise<Transport> {
@@ -38,7 +49,7 @@ async function lookUp(timeoutMs: number, options: ConnectOptions | undefined): P
  * which ends with the connection. An open connection alone does not keep the process alive; waiting for an answer does. */
 export async function connect(url?: string, options?: ConnectOptions): Promise<Burn> {
   const timeoutMs = options?.timeout ?? CONNECT_MS;
-  const device = url && /[?&]device=([^&]*)/.exec(url)?.[1];
-  const chosen = device ? { device, ...options } : options;
+  const device = url && /[?&]device=([^&]*)/.exec(url)?.[1], token = ownToken();
+  const chosen = { ...(device ? { device } : {}), ...(token ? { token } : {}), ...options };
   return Burn._open(() => (url ? open(url, timeoutMs, chosen) : lookUp(timeoutMs, chosen)), options?.timeout, chosen);
 }

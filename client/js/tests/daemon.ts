@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Daemons of a test's own, and a proxy that records what a client sends.
 import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,9 +10,17 @@ import { join } from "node:path";
 export class Daemon {
   private constructor(private readonly folder: string, private readonly child: ChildProcess, readonly errors: string[]) {}
 
-  static async start(...flags: string[]): Promise<Daemon> {
+  /** With further flags; its state, tokens included, is in its own folder. */
+  static start(...flags: string[]): Promise<Daemon> {
+    return Daemon.prepared(() => {}, ...flags);
+  }
+
+  /** One whose state folder is filled before. */
+  static async prepared(prepare: (state: string) => void, ...flags: string[]): Promise<Daemon> {
     const folder = mkdtempSync(join(tmpdir(), "burn-js-")), errors: string[] = [];
-    const child = spawn(process.env.BURND!, ["--listen", `unix://${folder}/d.sock`, "--device=cpu", ...flags], { stdio: ["ignore", "ignore", "pipe"] });
+    mkdirSync(join(folder, "state"), { mode: 0o700 });
+    prepare(join(folder, "state"));
+    const child = spawn(process.env.BURND!, ["--listen", `unix://${folder}/d.sock`, "--device=cpu", `--state_dir=${folder}/state`, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
     child.stderr!.setEncoding("utf8").on("data", (text: string) => errors.push(text));
     const daemon = new Daemon(folder, child, errors);
     while (!existsSync(daemon.path)) {
@@ -45,7 +53,7 @@ export class Daemon {
       this.child.kill("SIGTERM");
       await ended;
     }
-    rmSync(this.folder, { recursive: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 

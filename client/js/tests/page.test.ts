@@ -89,23 +89,35 @@ describe.skipIf(!hasBrowser)("in a page", () => {
     expect(sum).toBe(10);
   });
 
-  it("says that nothing listens, and that a connection was lost", async () => {
+  it("says why it cannot connect, and what it may not do", async () => {
     const found = await page.evaluate(async () => {
       const { connect } = (window as unknown as { burn: typeof Package }).burn;
       const refused = await connect("ws://127.0.0.1:9").catch((error: Package.BurnError) => `${error.code} ${error.message}`);
       const wrong = await connect("tcp://127.0.0.1:9").catch((error: Package.BurnError) => error.code);
       const burn = await connect();
-      await burn.shutdown();
-      const lost = await burn.ones([2]).sum().item().catch((error: Package.BurnError) => error.code);
-      return { refused, wrong, lost };
+      const shutdown = await burn.shutdown().catch((error: Package.BurnError) => error.code);
+      burn.close();
+      return { refused, wrong, shutdown };
     });
     expect(found.refused).toMatch(/^UNAVAILABLE cannot connect to ws:\/\/127.0.0.1:9/);
-    expect(found.wrong).toBe("INVALID");
-    expect(["UNAVAILABLE", 2]).toContain(found.lost);
+    expect([found.wrong, found.shutdown]).toEqual(["INVALID", "DENIED"]);
   });
 
   it("asks only its own daemon", () => {
     expect(requests.length).toBeGreaterThan(5);
     expect(requests.filter((url) => !url.startsWith("http://127.0.0.1:"))).toEqual([]);
+  });
+
+  it("tells that its daemon has gone", async () => {
+    await page.evaluate(async () => {
+      const all = window as unknown as { burn: typeof Package; last: Package.Burn };
+      all.last = await all.burn.connect();
+    });
+    await daemon.stop();
+    const lost = await page.evaluate(async () => {
+      const burn = (window as unknown as { last: Package.Burn }).last;
+      return burn.sync().catch((error: Package.BurnError) => error.code);
+    });
+    expect(lost).toBe("UNAVAILABLE");
   });
 });

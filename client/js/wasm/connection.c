@@ -37,10 +37,11 @@ js_words *JS_EXPORT(results)(void)
     return &instance.results;
 }
 
-/* device: "" for the daemon's first. Preface and HELLO are in the output at once. */
-void JS_EXPORT(open)(const char *library, const char *device)
+/* device: "" for the daemon's first, token: "" for none. Preface and HELLO are in the output at
+ * once. */
+void JS_EXPORT(open)(const char *library, const char *device, const char *token)
 {
-    instance.session = bd_session_create(library, device, NULL);
+    instance.session = bd_session_create(library, device, token);
     instance.client = bd_session_client(instance.session);
 }
 

@@ -80,7 +80,7 @@ bd_error *JS_EXPORT(imported)(const bd_pending *pending, double first)
     while (!error && unpack.cursor < unpack.end) {
         burn_tensor_type type;
         bd_text part;
-        error = bd_name_unpack_import(&unpack, &part, &type.dtype, &type.shape);
+        error = bd_name_unpack_import(&unpack, &part, &type);
         if (error)
             break;
         *bd_vec_push(&tensors) =

@@ -83,8 +83,8 @@ bd_error *JS_EXPORT(apply)(const burn_op_info *info, const bd_input_operand *inp
                            uint32_t input_count, const burn_attr *attrs)
 {
     uint32_t count = count_outputs(info, inputs, input_count, attrs);
-    return bd_session_apply(instance.session, info, inputs, input_count, attrs, js_outputs_for(count),
-                            count);
+    return bd_session_apply(instance.session, info, inputs, input_count, attrs,
+                            js_outputs_for(count), count);
 }
 
 /* The bytes are sent by JavaScript when the token comes up; words[0]: the tensor. */

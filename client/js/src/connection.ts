@@ -231,6 +231,12 @@ export class Connection {
     return this.wait(request, options, () => this.core.imported(request, first));
   }
 
+  /** A program by name. */
+  importProgram(name: string, options?: WaitOptions): Promise<number> {
+    const { request, first } = this.core.importProgram(name);
+    return this.wait(request, options, () => this.core.importedProgram(request, first));
+  }
+
   private settle(): void {
     for (const [pointer, request] of this.requests) {
       if (!this.core.exports.done(pointer)) continue;

@@ -73,6 +73,9 @@ interface Exports {
   publish(tensors: Pointer, count: number, names: Pointer): Pointer;
   import(name: Pointer): Pointer;
   imported(request: Pointer, first: number): Pointer;
+  publish_program(program: Pointer, name: Pointer): Pointer;
+  import_program(name: Pointer): Pointer;
+  imported_program(request: Pointer, number: number): Pointer;
   unpublish(name: Pointer): Pointer;
   list_names(prefix: Pointer): Pointer;
 }
@@ -434,6 +437,28 @@ export class Core {
       this.check(this.exports.imported(request, first));
       const parts = this.text(this.word(2)).split("\n");
       return this.outputs().map((tensor, i) => ({ part: parts[i]!, tensor }));
+    } finally {
+      this.exports.pending_free(request);
+    }
+  }
+
+  publishProgram(program: Pointer, name: string): Pointer {
+    this.check(this.exports.publish_program(program, this.put(encoder.encode(name + "\0"))));
+    return this.word(0);
+  }
+
+  importProgram(name: string): { request: Pointer; first: number } {
+    this.check(this.exports.import_program(this.put(encoder.encode(name + "\0"))));
+    const request = this.word(0);
+    return { request, first: this.f64[(this.results + 16) >> 3]! };
+  }
+
+  /** The program of such a request that has ended; throws its error. The request is gone. */
+  importedProgram(request: Pointer, number: number): Pointer {
+    try {
+      this.check(this.exports.answer(request));
+      this.check(this.exports.imported_program(request, number));
+      return this.word(0);
     } finally {
       this.exports.pending_free(request);
     }

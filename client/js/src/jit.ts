@@ -15,7 +15,8 @@ export interface Jit {
   <F extends (...args: never[]) => unknown>(f: F, options?: { name?: string }): F;
 }
 
-interface Program {
+/** A recorded function. */
+export interface Program {
   pointer: number;
   /** What the function returned, with tensors as places among the outputs. */
   result: unknown;
@@ -44,7 +45,8 @@ function signature(burn: Burn, args: unknown[], inputs: Tensor[]): string {
   return `${text} ${burn.isGradEnabled} ${inputs.map((x) => `${x.dtype}[${x.shape.join()}]`).join()}`;
 }
 
-function trace(burn: Burn, f: (...args: never[]) => unknown, args: unknown[], inputs: Tensor[], name: string): Program {
+/** Records the function with the arguments. */
+export function trace(burn: Burn, f: (...args: never[]) => unknown, args: unknown[], inputs: Tensor[], name: string): Program {
   const core = burn._core;
   return burn._outside(() => tracing(burn, (endsStep) => {
     const standIns = core.programBegin(inputs.map((t) => burn._pointer(t))).map((pointer) => new Tensor(burn, pointer));

@@ -3,6 +3,7 @@
 import type { Burn } from "./burn.js";
 import type { WaitOptions } from "./connection.js";
 import { invalid } from "./errors.js";
+import { trace } from "./jit.js";
 import { Tensor } from "./tensor.js";
 
 /** What can be published: a tensor, or tensors in objects within objects, such as a state dict. */
@@ -62,6 +63,35 @@ export class Names {
     if (found instanceof Tensor || !Object.values(found).every((item) => item instanceof Tensor))
       throw invalid(`${name} is no state dict: tensors stand at other levels than the first`);
     return found as Record<string, Tensor>;
+  }
+
+  /** Publishes a function of tensors as a program, recorded with the examples' shapes and dtypes, with the present values
+   * of the tensors from outside that it uses. Who calls it needs no more rights than to infer. */
+  async publishProgram(name: string, f: (...inputs: Tensor[]) => Tensor | readonly Tensor[], ...examples: Tensor[]): Promise<void> {
+    const { _connection: connection, _core: core } = this.burn;
+    connection.check();
+    const { pointer, changed, endsStep } = this.burn.noGrad(() =>
+      trace(this.burn, f as (...args: never[]) => unknown, examples, examples, name.slice(-60)));
+    try {
+      if (changed.length > 0 || endsStep)
+        throw invalid("a function that changes its arguments or ends a step cannot be published: only what it returns leaves it");
+      await connection.request(core.publishProgram(pointer, name));
+    } finally {
+      if (this.burn.alive) core.exports.program_drop(pointer);
+    }
+  }
+
+  /** A published program as a function: of tensors of the shapes and dtypes that it was published with. */
+  async program(name: string, options?: WaitOptions): Promise<(...inputs: Tensor[]) => Tensor[]> {
+    const { _connection: connection, _core: core } = this.burn;
+    connection.check();
+    const program = await connection.importProgram(name, options);
+    return (...inputs) => {
+      connection.check();
+      const outputs = core.programCall(program, inputs.map((tensor) => this.burn._pointer(tensor)));
+      connection.recorded();
+      return outputs.map((pointer) => new Tensor(this.burn, pointer));
+    };
   }
 
   /** Ends the name and all below it; who got the values keeps them. */

@@ -38,6 +38,17 @@ it("shares a model in one step, and objects of objects", async () => {
   expect([await deep.x.item(), await deep.y.z.item()]).toEqual([1, 5]);
 });
 
+it("shares programs, with the weights that they use", async () => {
+  const model = new nn.Linear(a, 4, 3);
+  await a.names.publishProgram("classify", (x) => model.forward(x).softmax(1), a.zeros([2, 4]));
+  const x = [[1, 2, 3, 4], [0, 1, 0, -1]], expected = await model.forward(a.tensor(x)).softmax(1).tolist();
+  a.noGrad(() => model.weight.assign(0)); // the program keeps the values of its publishing
+  const classify = await b.names.program("classify");
+  expect(await classify(b.tensor(x))[0]!.tolist()).toEqual(expected);
+  expect(() => classify(b.ones([3, 4]))).toThrow(/\[3, 4\]/);
+  expect(await b.names.program("nothing").catch((error: BurnError) => error.code)).toBe("NOT_FOUND");
+});
+
 it("names what is wrong", async () => {
   const failure = (promise: Promise<unknown>): Promise<string> => promise.then(() => "none", (error: Error) => error.message);
   expect(await failure(a.names.publish("a b", a.ones([1])))).toMatch(/name/);

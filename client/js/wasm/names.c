@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Exports for values by name: publishing, importing, ending and listing. */
+ * Exports for values and programs by name: publishing, importing, ending and listing. */
 #include <string.h>
 
+#include "client/core/recording.h"
 #include "client/js/wasm/instance.h"
 #include "proto/base/alloc.h"
 #include "proto/name.h"
@@ -94,6 +95,38 @@ bd_error *JS_EXPORT(imported)(const bd_pending *pending, double first)
     instance.results.words[2] = (uint32_t)(uintptr_t)parts.bytes;
     bd_vec_deinit(&tensors);
     return error;
+}
+
+/* words[0]: the request. */
+bd_error *JS_EXPORT(publish_program)(bd_program *program, const char *name)
+{
+    BD_TRY(bd_name_check(name, strlen(name)));
+    bd_pending *pending = bd_alloc_zeroed(sizeof *pending);
+    bd_error *error = bd_program_export(program, name, pending);
+    if (error)
+        bd_free(pending);
+    instance.results.words[0] = (uint32_t)(uintptr_t)pending;
+    return error;
+}
+
+/* words[0]: the request; number: that of the program. */
+bd_error *JS_EXPORT(import_program)(const char *name)
+{
+    BD_TRY(bd_name_check(name, strlen(name)));
+    bd_pending *pending = bd_alloc_zeroed(sizeof *pending);
+    instance.results.number = (double)bd_program_import(instance.session, name, pending);
+    instance.results.words[0] = (uint32_t)(uintptr_t)pending;
+    return NULL;
+}
+
+/* The answer of such a request, which has no error. words[0]: the program. */
+bd_error *JS_EXPORT(imported_program)(const bd_pending *pending, double number)
+{
+    bd_program *program = NULL;
+    BD_TRY(bd_program_of(instance.session, (uint64_t)number, (const uint8_t *)pending->report,
+                         pending->report_bytes, &program));
+    instance.results.words[0] = (uint32_t)(uintptr_t)program;
+    return NULL;
 }
 
 bd_pending *JS_EXPORT(unpublish)(const char *name)

@@ -273,6 +273,14 @@ const char *bd_tls_subject(bd_tls_link *link)
     return link->subject;
 }
 
+/* What has come already is read: the alert would be lost with the reset of a close before that. */
+static void drain(int fd)
+{
+    char bytes[4096];
+    for (int i = 0; i < 4 && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0;)
+        i++;
+}
+
 /* LATER, or GONE with the problem noted. */
 static ssize_t judge(bd_tls_link *link, bool writes)
 {
@@ -291,6 +299,8 @@ static ssize_t judge(bd_tls_link *link, bool writes)
     size_t size = strnlen(text, sizeof link->problem - 1);
     memcpy(link->problem, text, size);
     ERR_clear_error();
+    if (!bd_tls_established(link))
+        drain(link->fd);
     return BD_STREAM_GONE;
 }
 

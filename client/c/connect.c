@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "client/c/context.h"
+#include "client/c/secure.h"
 #include "proto/base/clock.h"
 
 enum { CONNECT_MS = 5000 };
+#define DEFAULT_PORT "7867"
 
 static bd_error *failed(const char *url, int number)
 {
@@ -99,30 +101,49 @@ static bd_error *connect_tcp(const char *url, const char *host, const char *port
     return number == 0 ? NULL : failed(url, number);
 }
 
-/* host:port or [v6]:port, with what follows a ? left out. */
+/* host, host:port, [v6] or [v6]:port, with what follows a ? left out. */
 static bd_error *split_host(const char *url, const char *rest, char host[256], char port[16])
 {
-    size_t size = strcspn(rest, "?");
-    const char *colon = NULL;
-    for (size_t i = 0; i < size; i++)
-        if (rest[i] == ':')
-            colon = rest + i;
-    size_t host_size = colon ? (size_t)(colon - rest) : 0;
-    size_t port_size = colon ? size - host_size - 1 : 0;
+    size_t size = strcspn(rest, "?"), host_size = size;
+    for (size_t i = size; i > 0 && rest[i - 1] != ']'; i--) {
+        if (rest[i - 1] == ':') {
+            host_size = i - 1;
+            break;
+        }
+    }
+    const char *number = host_size < size ? rest + host_size + 1 : DEFAULT_PORT;
+    size_t number_size = host_size < size ? size - host_size - 1 : strlen(DEFAULT_PORT);
     if (host_size > 2 && rest[0] == '[' && rest[host_size - 1] == ']') {
         rest++;
         host_size -= 2;
     }
-    if (host_size == 0 || host_size >= 256 || port_size == 0 || port_size >= 16)
-        BD_FAIL(INVALID, "%s: expected tcp://host:port", url);
-    memcpy(host, rest, host_size);
-    host[host_size] = '\0';
-    memcpy(port, colon + 1, port_size);
-    port[port_size] = '\0';
+    if (host_size == 0 || host_size >= 256 || number_size == 0 || number_size >= 16)
+        BD_FAIL(INVALID, "%s: expected tls://host:port or tcp://host:port", url);
+    snprintf(host, 256, "%.*s", (int)host_size, rest);
+    snprintf(port, 16, "%.*s", (int)number_size, number);
     return NULL;
 }
 
-/* ?device=NAME; other keys are for the transports to come. */
+/* Hex digits of ?pin=sha256:HEX; "" without one. */
+static bd_error *take_pin(const char *url, char pin[BD_PIN_BYTES])
+{
+    static const char digits[] = "0123456789abcdefABCDEF", form[] = "sha256:";
+    const char *at = strchr(url, '?');
+    pin[0] = '\0';
+    for (; at && *at; at += strcspn(at, "&")) {
+        at++;
+        if (strncmp(at, "pin=", 4) != 0)
+            continue;
+        const char *hex = at + 4 + sizeof form - 1;
+        if (strncmp(at + 4, form, sizeof form - 1) != 0 ||
+            strcspn(hex, "&") != BD_PIN_BYTES - 1 || strspn(hex, digits) < BD_PIN_BYTES - 1)
+            BD_FAIL(INVALID, "%s: a pin is sha256: and 64 hex digits", url);
+        snprintf(pin, BD_PIN_BYTES, "%s", hex);
+    }
+    return NULL;
+}
+
+/* ?device=NAME; other keys are the transports'. */
 static void take_query(burn_context *context, const char *url)
 {
     const char *at = strchr(url, '?');
@@ -137,6 +158,18 @@ static void take_query(burn_context *context, const char *url)
     }
 }
 
+static bd_error *connect_host(burn_context *context, const char *url, int timeout_ms)
+{
+    char host[256], port[16], pin[BD_PIN_BYTES];
+    BD_TRY(split_host(url, url + 6, host, port));
+    BD_TRY(take_pin(url, pin));
+    BD_TRY(bd_find_token(context->token, sizeof context->token));
+    BD_TRY(connect_tcp(url, host, port, timeout_ms, &context->fd));
+    if (strncmp(url, "tls://", 6) == 0)
+        return bd_secure_open(url, host, pin, context->fd, timeout_ms, &context->secure);
+    return NULL;
+}
+
 static bd_error *connect_url(burn_context *context, const char *url, int timeout_ms)
 {
     snprintf(context->url, sizeof context->url, "%s", url);
@@ -149,15 +182,14 @@ static bd_error *connect_url(burn_context *context, const char *url, int timeout
         int number = connect_unix(path, timeout_ms, &context->fd);
         return number == 0 ? NULL : failed(url, number);
     }
-    if (strncmp(url, "tcp://", 6) == 0) {
-        char host[256], port[16];
-        BD_TRY(split_host(url, url + 6, host, port));
-        return connect_tcp(url, host, port, timeout_ms, &context->fd);
-    }
+    if (strncmp(url, "tcp://", 6) == 0 || strncmp(url, "tls://", 6) == 0)
+        return connect_host(context, url, timeout_ms);
     if (strncmp(url, "private:", 8) == 0)
         return bd_spawn(context);
     BD_FAIL(UNSUPPORTED,
-            "%s: this library connects to unix:///path, tcp://host:port and private:", url);
+            "%s: this library connects to unix:///path, tls://host:port, tcp://host:port and "
+            "private:",
+            url);
 }
 
 bd_error *bd_connect(burn_context *context)

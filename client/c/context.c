@@ -10,6 +10,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "client/c/link.h"
+#include "client/c/secure.h"
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 
@@ -62,7 +64,8 @@ static bd_error *open_context(burn_context *context)
     if (setsockopt(context->fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)
         BD_FAIL(UNAVAILABLE, "the socket takes no time-out");
     context->session =
-        bd_session_create("burn-client " BURN_VERSION, context->options.device, NULL);
+        bd_session_create("burn-client " BURN_VERSION, context->options.device, context->token);
+    memset(context->token, 0, sizeof context->token);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);
     bd_session_seed(context->session,
@@ -92,6 +95,7 @@ burn_status burn_open(const burn_options *options, burn_context **out_context)
         return BURN_STATUS_OK;
     }
     pthread_mutex_unlock(&context->lock);
+    bd_secure_free(context->secure);
     if (context->fd >= 0)
         close(context->fd);
     bd_reap(context);
@@ -113,11 +117,14 @@ void burn_close(burn_context *context)
         bd_client_flush(context->client);
         bd_error_free(bd_send_now(context));
         bd_client_fail(context->client, BD_ERROR(UNAVAILABLE, "the connection was closed"));
+        bd_link_finish(context);
         shutdown(context->fd, SHUT_RDWR);
         pthread_cond_broadcast(&context->fed);
         while (context->reading)
             pthread_cond_wait(&context->fed, &context->lock);
     }
+    bd_secure_free(context->secure);
+    context->secure = NULL;
     close(context->fd);
     context->fd = -1;
     if (child)

@@ -32,6 +32,7 @@ struct burn_context {
     bool closed;
     bool orphaned; /* closed and without tensors: goes with its last user */
     int fd;
+    struct bd_secure *secure; /* TLS over it, or NULL */
     pid_t daemon;        /* the private one, or 0 */
     atomic_uchar *alive; /* a page that is zero in a forked child */
     bd_session *session;
@@ -43,6 +44,7 @@ struct burn_context {
     uint8_t scratch[64 * 1024]; /* of the thread that reads */
     char url[256];
     char device[64]; /* of the URL */
+    char token[129]; /* until it is in HELLO */
 };
 
 struct burn_program {
@@ -88,6 +90,9 @@ bd_error *bd_region_get(burn_context *context, uint64_t id, void *place, size_t 
 /* The context ends; memory that users hold stays. */
 void bd_region_close(burn_context *context);
 
+/* ---- token.c ---- */
+/* BURN_TOKEN, or what stands in BURN_TOKEN_FILE; "" for none. INVALID if it can be no token. */
+bd_error *bd_find_token(char *room, size_t room_bytes) BD_MUST_USE;
 /* ---- connect.c ---- */
 /* A connected socket for the options' URL, or for the first of the look-up that answers. */
 bd_error *bd_connect(burn_context *context) BD_MUST_USE;

@@ -4,11 +4,11 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "client/c/context.h"
+#include "client/c/link.h"
+#include "client/c/secure.h"
 #include "proto/base/clock.h"
 
 enum { DIRECT_BYTES_MIN = 4096, STUCK_MS = 2000 };
@@ -16,10 +16,17 @@ enum { DIRECT_BYTES_MIN = 4096, STUCK_MS = 2000 };
 static bd_error *lost(burn_context *context, const char *doing, int number)
 {
     char reason[128];
+    const char *how = number == EPROTO && context->secure
+                          ? bd_secure_problem(context->secure)
+                          : strerror_r(number, reason, sizeof reason);
+    bool mute = bd_client_get_phase(context->client) == BD_CLIENT_PREFACE &&
+                strncmp(context->url, "tcp:", 4) == 0;
+    const char *hint = mute ? "; if TLS is spoken there, write tls://" : "";
     bd_error *error =
-        number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s", context->url,
-                          doing, strerror_r(number, reason, sizeof reason))
-               : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection", context->url);
+        number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s%s", context->url,
+                          doing, how, hint)
+               : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection%s", context->url,
+                          hint);
     bd_client_fail(context->client, bd_error_retain(error));
     return error;
 }
@@ -28,12 +35,13 @@ static bd_error *lost(burn_context *context, const char *doing, int number)
 
 bd_error *bd_send_now(burn_context *context)
 {
-    while (!context->mid_frame) {
+    while (!context->mid_frame && !bd_link_flush(context)) {
         const uint8_t *bytes = NULL;
         size_t size = bd_client_output(context->client, &bytes);
         if (size == 0)
             return NULL;
-        ssize_t count = send(context->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size};
+        ssize_t count = bd_link_write(context, &part, 1, -1);
         if (count >= 0)
             bd_client_sent(context->client, (size_t)count);
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -51,8 +59,8 @@ static bd_error *receive_now(burn_context *context)
         uint8_t *place = NULL;
         size_t room = bd_client_room(context->client, &place);
         bool direct = room >= DIRECT_BYTES_MIN;
-        ssize_t count = recv(context->fd, direct ? place : scratch,
-                             direct ? room : sizeof context->scratch, MSG_DONTWAIT);
+        ssize_t count = bd_link_read(context, direct ? place : scratch,
+                                     direct ? room : sizeof context->scratch);
         if (count > 0) {
             BD_TRY(direct ? bd_client_filled(context->client, (size_t)count)
                           : bd_client_feed(context->client, scratch, (size_t)count));
@@ -128,10 +136,11 @@ static bd_error *await_socket(burn_context *context)
 {
     const uint8_t *bytes = NULL;
     uint8_t *place = NULL;
-    bool sends = bd_client_output(context->client, &bytes) > 0;
+    bool sends = bd_link_flush(context) || bd_client_output(context->client, &bytes) > 0;
     bool direct = bd_client_room(context->client, &place) >= DIRECT_BYTES_MIN;
     context->reading = true;
-    bd_error *error = sends || direct ? await_either(context, sends) : await_answer(context);
+    bool polls = sends || direct || context->secure;
+    bd_error *error = polls ? await_either(context, sends) : await_answer(context);
     context->reading = false;
     pthread_cond_broadcast(&context->fed);
     return error;
@@ -230,21 +239,9 @@ static bd_error *await_room(burn_context *context, int64_t *at_us)
 /* Head and chunk as one: a frame that has begun must be finished. */
 static bd_error *write_parts(burn_context *context, struct iovec parts[2], int fd)
 {
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof fd),
-                          .cmsg_level = SOL_SOCKET,
-                          .cmsg_type = SCM_RIGHTS}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    if (fd >= 0) {
-        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_LEN(sizeof fd);
-    }
     int64_t interrupted_us = 0;
     while (parts[0].iov_len + parts[1].iov_len > 0) {
-        ssize_t count = sendmsg(context->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t count = bd_link_write(context, parts, 2, fd);
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             BD_TRY(await_room(context, &interrupted_us));
             continue;
@@ -255,8 +252,7 @@ static bd_error *write_parts(burn_context *context, struct iovec parts[2], int f
             return lost(context, "sending", errno);
         if (interrupted_us)
             interrupted_us = bd_now_us();
-        message.msg_control = NULL;
-        message.msg_controllen = 0;
+        fd = -1; /* it went with the first bytes */
         size_t left = (size_t)count;
         for (int i = 0; i < 2; i++) {
             size_t step = left < parts[i].iov_len ? left : parts[i].iov_len;

@@ -11,6 +11,7 @@
 /* A blocking client reads only while it waits, so it asks not to be pinged; the end of the
  * stream tells the daemon when it is gone. */
 enum { IDLE_MS = 24 * 3600 * 1000 };
+enum { TLS_ALERT = 0x15 }; /* the first byte of who awaited a TLS handshake */
 
 bd_client *bd_client_create(const char *library, const char *device, const char *token)
 {
@@ -326,6 +327,10 @@ static bd_error *take(bd_client *client, const uint8_t *bytes, size_t size_bytes
         client->preface_bytes += step;
         bytes += step;
         size_bytes -= step;
+        if (client->preface[0] == TLS_ALERT)
+            BD_FAIL(PROTOCOL, "what listens there speaks TLS: write tls:// in the URL");
+        if (!bd_preface_begins(client->preface, client->preface_bytes))
+            BD_FAIL(PROTOCOL, "what listens there does not speak the burnd protocol");
         if (client->preface_bytes < BURN_PREFACE_BYTES)
             return NULL;
         BD_TRY(take_preface(client));

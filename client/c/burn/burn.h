@@ -31,6 +31,13 @@
  *     gradient mode and the last error belong to the calling thread. In a forked child, contexts of
  *     the parent fail with BURN_STATUS_UNAVAILABLE; open a new one.
  *
+ * Over a network
+ *     tls://host:port?pin=sha256:HEX believes the daemon with that public key (burnctl invite
+ *     prints it); without a pin its certificate must be for the host and signed by an authority of
+ *     the system, or of BURN_CA_FILE. Who the client is, BURN_TOKEN says, or BURN_TOKEN_FILE, or a
+ *     certificate by BURN_CERT_FILE and BURN_KEY_FILE. Neither goes into a URL. The port is 7867
+ *     unless it is named.
+ *
  * Structs that may grow begin with struct_size; set it to sizeof and the rest to 0 for defaults.
  * C99 and C++. */
 #ifndef BURN_BURN_H
@@ -91,8 +98,9 @@ BURN_API const char *burn_library_version(void);
 
 typedef struct burn_options {
     size_t struct_size;
-    const char *url; /* unix:///path, tcp://host:port; NULL: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock,
-                        /run/burnd/burnd.sock, then a private daemon that ends with the context */
+    const char *url; /* unix:///path, tls://host:port, tcp://host:port; NULL: BURN_URL,
+                        $XDG_RUNTIME_DIR/burnd.sock, /run/burnd/burnd.sock, then a private daemon
+                        that ends with the context */
     const char *device;     /* NULL: the daemon's first */
     int connect_timeout_ms; /* 0: 5000, for the connection and again for the handshake; a private
                                daemon has 60000 to start */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/c/link.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "client/c/secure.h"
+
+ssize_t bd_link_read(burn_context *context, void *bytes, size_t size)
+{
+    if (context->secure)
+        return bd_secure_read(context->secure, bytes, size);
+    return recv(context->fd, bytes, size, MSG_DONTWAIT);
+}
+
+static ssize_t write_plain(int socket, const struct iovec *parts, int count, int fd)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof fd),
+                          .cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS}};
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts,
+                             .msg_iovlen = (size_t)count};
+    if (fd >= 0) {
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_LEN(sizeof fd);
+    }
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+ssize_t bd_link_write(burn_context *context, const struct iovec *parts, int count, int fd)
+{
+    if (!context->secure)
+        return write_plain(context->fd, parts, count, fd);
+    ssize_t total = 0;
+    for (int i = 0; i < count; i++) {
+        ssize_t sent = bd_secure_write(context->secure, parts[i].iov_base, parts[i].iov_len);
+        if (sent < 0)
+            return total ? total : sent;
+        total += sent;
+        if ((size_t)sent < parts[i].iov_len)
+            break;
+    }
+    return total;
+}
+
+bool bd_link_flush(burn_context *context)
+{
+    return context->secure && bd_secure_flush(context->secure);
+}
+
+void bd_link_finish(burn_context *context)
+{
+    if (context->secure)
+        bd_secure_finish(context->secure);
+}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C library and Python over TLS: trust, pins, tokens, certificates; errors that say what to do."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from authority import Authority
+from test_identities import Tokens
+from wire import ROOT, Daemon
+
+BURNCTL = str(ROOT / "build/release/bin/burnctl")
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path
+
+
+def python(program, url, **environment):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+                          env=dict(os.environ, BURN_URL=url, **environment))
+    return done.stdout.strip() if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+
+def ping(url, **environment):
+    done = subprocess.run([BURNCTL, "--url", url, "ping"], capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, **environment))
+    return done.returncode, done.stderr
+
+
+def pin_of(daemon):
+    return re.search(r"pin=(sha256:\w+)", daemon.text())[1]
+
+
+TRAINS = """
+import burn
+burn.manual_seed(1)
+model = burn.nn.Linear(4, 3)
+sgd = burn.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(5):
+    sgd.zero_grad()
+    loss = (model(burn.ones(8, 4)) ** 2).mean()
+    loss.backward()
+    sgd.step()
+big = burn.arange(6_000_000, dtype=burn.float32).reshape(2000, 3000)
+array = big.numpy()
+again = burn.tensor(array)
+print(repr(loss.item()), float((again - big).abs().max()), array[-1, -1])
+"""
+
+
+def test_python_trains_over_tls_as_over_a_unix_socket(place):
+    token = Tokens(place).add("me", "compute")
+    with Daemon(f"--state-dir={place}", tls=True) as daemon:
+        url = f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin_of(daemon)}"
+        remote = python(TRAINS, url, BURN_TOKEN=token)
+        assert re.fullmatch(r"[\d.e-]+ 0\.0 5\.999999e\+06", remote), remote
+        assert remote == python(TRAINS, "unix://" + daemon.path)
+
+
+def test_many_threads_share_a_connection_over_tls(place):
+    token = Tokens(place).add("me", "compute")
+    program = """
+import threading, burn
+def work(k):
+    for i in range(20):
+        x = burn.full((300, 700), float(k + i))
+        y = burn.tensor(x.numpy())
+        assert (y + 1).sum().item() == 210000.0 * (k + i + 1)
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print("done")
+"""
+    with Daemon(f"--state-dir={place}", tls=True) as daemon:
+        assert python(program, f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin_of(daemon)}", BURN_TOKEN=token) == "done"
+
+
+def test_trust(place):
+    authority = Authority(place)
+    certificate, key = authority.issue("server", "/CN=server", hosts="DNS:localhost")
+    token_file = place / "token"
+    token_file.write_text(Tokens(place).add("me", "compute") + "\n")
+    known = {"BURN_CA_FILE": authority.path(), "BURN_TOKEN_FILE": str(token_file)}
+    with Daemon(f"--state-dir={place}", f"--certificate={certificate}", f"--private-key={key}", tls=True) as daemon:
+        port, pin = daemon.tls_port(), pin_of(daemon)
+        assert ping(f"tls://localhost:{port}", **known) == (0, "")
+        assert ping(f"tls://127.0.0.1:{port}?pin={pin}", BURN_TOKEN_FILE=str(token_file)) == (0, "")
+        assert ping(f"tls://127.0.0.1:{port}?pin={pin.upper().replace('SHA256', 'sha256')}", BURN_TOKEN_FILE=str(token_file))[0] == 0
+        for url, settings, says in (
+                (f"tls://127.0.0.1:{port}", known, 'the certificate is not for "127.0.0.1"'),
+                (f"tls://localhost:{port}", {}, "the certificate is not trusted"),
+                (f"tls://localhost:{port}?pin=sha256:{'0' * 64}", known, f"has the pin {pin}"),
+                (f"tls://localhost:{port}?pin=sha256:00", known, "64 hex digits"),
+                (f"tls://localhost:{port}", {"BURN_CA_FILE": str(token_file)}, "holds no PEM certificates"),
+                (f"tls://localhost:{port}", {"BURN_CERT_FILE": certificate}, "belong together"),
+                (f"tls://localhost:{port}?pin={pin}", {}, "a token is needed here"),
+                (f"tls://localhost:{port}?pin={pin}", {"BURN_TOKEN": "burn_wrong"}, "the token is not known here"),
+                (f"tls://localhost:{port}?pin={pin}", {"BURN_TOKEN": "two words"}, "BURN_TOKEN holds no token"),
+                (f"tls://localhost:{port}?pin={pin}", {"BURN_TOKEN_FILE": "/nowhere"}, "BURN_TOKEN_FILE names /nowhere"),
+                (f"tcp://localhost:{port}", known, "write tls://")):
+            code, text = ping(url, **settings)
+            assert code == 69 and says in text, (url, text)
+            assert token_file.read_text().strip() not in text
+
+
+def test_an_expired_certificate(place):
+    authority = Authority(place)
+    certificate, key = authority.issue("server", "/CN=server", hosts="DNS:localhost", days=-1)
+    with Daemon(f"--state-dir={place}", f"--certificate={certificate}", f"--private-key={key}", tls=True) as daemon:
+        code, text = ping(f"tls://localhost:{daemon.tls_port()}", BURN_CA_FILE=authority.path())
+        assert code == 69 and "has expired" in text, text
+
+
+def test_client_certificates(place):
+    authority = Authority(place)
+    certificate, key = authority.issue("client", "/O=Burn/CN=client")
+    with Daemon(f"--client-ca={authority.path()}", "--certificate-scopes=compute admin", tls=True) as daemon:
+        url = f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin_of(daemon)}"
+        done = subprocess.run([BURNCTL, "--url", url, "-o", "json", "sessions"], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, BURN_CERT_FILE=certificate, BURN_KEY_FILE=key))
+        assert done.returncode == 0 and '"principal": "cert:CN=client,O=Burn"' in done.stdout, done.stderr
+        stranger = Authority(place, "stranger").issue("mallory", "/CN=mallory")
+        code, text = ping(url, BURN_CERT_FILE=stranger[0], BURN_KEY_FILE=stranger[1])
+        assert code == 69 and "unknown ca" in text, text
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"\x89BRN\r\n\x1a\n" + bytes(8), os.urandom(200)])
+def test_what_does_not_speak_tls(answer):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        peer, _ = listener.accept()
+        peer.recv(4096)
+        peer.sendall(answer)
+        peer.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    code, text = ping(f"tls://127.0.0.1:{listener.getsockname()[1]}")
+    thread.join()
+    listener.close()
+    assert code == 69 and ("TLS" in text or "within the TLS handshake" in text), text
+
+
+def test_a_daemon_that_dies_is_noticed_over_tls(place):
+    token = Tokens(place).add("me", "compute")
+    program = """
+import os, signal, burn
+x = burn.ones(1000)
+x.sum().item()
+os.kill(int(os.environ["DAEMON"]), signal.SIGKILL)
+try:
+    while True:
+        x.sum().item()
+except ConnectionError as error:
+    print("lost:", error)
+"""
+    daemon = Daemon(f"--state-dir={place}", tls=True)
+    said = python(program, f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin_of(daemon)}", BURN_TOKEN=token,
+                  DAEMON=str(daemon.process.pid))
+    daemon.process.wait()
+    daemon.log.close()
+    daemon.folder.cleanup()
+    assert said.startswith("lost: "), said

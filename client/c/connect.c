@@ -15,6 +15,7 @@
 
 #include "client/c/context.h"
 #include "client/c/secure.h"
+#include "client/c/websocket.h"
 #include "proto/base/clock.h"
 
 enum { CONNECT_MS = 5000 };
@@ -102,23 +103,24 @@ static bd_error *connect_tcp(const char *url, const char *host, const char *port
 }
 
 /* host, host:port, [v6] or [v6]:port, with what follows a ? left out. */
-static bd_error *split_host(const char *url, const char *rest, char host[256], char port[16])
+static bd_error *split_host(const char *url, const char *rest, const char *default_port,
+                            char host[256], char port[16])
 {
-    size_t size = strcspn(rest, "?"), host_size = size;
+    size_t size = strcspn(rest, "/?"), host_size = size;
     for (size_t i = size; i > 0 && rest[i - 1] != ']'; i--) {
         if (rest[i - 1] == ':') {
             host_size = i - 1;
             break;
         }
     }
-    const char *number = host_size < size ? rest + host_size + 1 : DEFAULT_PORT;
-    size_t number_size = host_size < size ? size - host_size - 1 : strlen(DEFAULT_PORT);
+    const char *number = host_size < size ? rest + host_size + 1 : default_port;
+    size_t number_size = host_size < size ? size - host_size - 1 : strlen(default_port);
     if (host_size > 2 && rest[0] == '[' && rest[host_size - 1] == ']') {
         rest++;
         host_size -= 2;
     }
     if (host_size == 0 || host_size >= 256 || number_size == 0 || number_size >= 16)
-        BD_FAIL(INVALID, "%s: expected tls://host:port or tcp://host:port", url);
+        BD_FAIL(INVALID, "%s: expected a host and a port, as in tls://host:port", url);
     snprintf(host, 256, "%.*s", (int)host_size, rest);
     snprintf(port, 16, "%.*s", (int)number_size, number);
     return NULL;
@@ -160,14 +162,17 @@ static void take_query(burn_context *context, const char *url)
 
 static bd_error *connect_host(burn_context *context, const char *url, int timeout_ms)
 {
-    char host[256], port[16], pin[BD_PIN_BYTES];
-    BD_TRY(split_host(url, url + 6, host, port));
+    char host[256], port[16], pin[BD_PIN_BYTES], shown[256];
+    const char *rest = strstr(url, "://") + 3;
+    bool web = url[0] == 'w', secure = strncmp(url, "tls:", 4) == 0 || strncmp(url, "wss:", 4) == 0;
+    BD_TRY(split_host(url, rest, !web ? DEFAULT_PORT : secure ? "443" : "80", host, port));
     BD_TRY(take_pin(url, pin));
     BD_TRY(bd_find_token(context->token, sizeof context->token));
     BD_TRY(connect_tcp(url, host, port, timeout_ms, &context->fd));
-    if (strncmp(url, "tls://", 6) == 0)
-        return bd_secure_open(url, host, pin, context->fd, timeout_ms, &context->secure);
-    return NULL;
+    if (secure)
+        BD_TRY(bd_secure_open(url, host, pin, context->fd, timeout_ms, &context->secure));
+    snprintf(shown, sizeof shown, "%.*s", (int)strcspn(rest, "/?"), rest);
+    return web ? bd_websocket_open(context, shown, timeout_ms) : NULL;
 }
 
 static bd_error *connect_url(burn_context *context, const char *url, int timeout_ms)
@@ -182,13 +187,14 @@ static bd_error *connect_url(burn_context *context, const char *url, int timeout
         int number = connect_unix(path, timeout_ms, &context->fd);
         return number == 0 ? NULL : failed(url, number);
     }
-    if (strncmp(url, "tcp://", 6) == 0 || strncmp(url, "tls://", 6) == 0)
+    if (strncmp(url, "tcp://", 6) == 0 || strncmp(url, "tls://", 6) == 0 ||
+        strncmp(url, "ws://", 5) == 0 || strncmp(url, "wss://", 6) == 0)
         return connect_host(context, url, timeout_ms);
     if (strncmp(url, "private:", 8) == 0)
         return bd_spawn(context);
     BD_FAIL(UNSUPPORTED,
-            "%s: this library connects to unix:///path, tls://host:port, tcp://host:port and "
-            "private:",
+            "%s: this library connects to unix:///path, tls://, wss://, tcp:// and ws://host:port "
+            "and private:",
             url);
 }
 

@@ -95,6 +95,7 @@ burn_status burn_open(const burn_options *options, burn_context **out_context)
         return BURN_STATUS_OK;
     }
     pthread_mutex_unlock(&context->lock);
+    bd_free(context->websocket);
     bd_secure_free(context->secure);
     if (context->fd >= 0)
         close(context->fd);
@@ -123,8 +124,10 @@ void burn_close(burn_context *context)
         while (context->reading)
             pthread_cond_wait(&context->fed, &context->lock);
     }
+    bd_free(context->websocket);
     bd_secure_free(context->secure);
     context->secure = NULL;
+    context->websocket = NULL;
     close(context->fd);
     context->fd = -1;
     if (child)

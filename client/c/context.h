@@ -33,6 +33,7 @@ struct burn_context {
     bool orphaned; /* closed and without tensors: goes with its last user */
     int fd;
     struct bd_secure *secure; /* TLS over it, or NULL */
+    struct bd_websocket *websocket; /* … within that or the socket, or NULL */
     pid_t daemon;        /* the private one, or 0 */
     atomic_uchar *alive; /* a page that is zero in a forked child */
     bd_session *session;

@@ -5,8 +5,9 @@
 #include <sys/socket.h>
 
 #include "client/c/secure.h"
+#include "client/c/websocket.h"
 
-ssize_t bd_link_read(burn_context *context, void *bytes, size_t size)
+ssize_t bd_link_read_below(burn_context *context, void *bytes, size_t size)
 {
     if (context->secure)
         return bd_secure_read(context->secure, bytes, size);
@@ -31,7 +32,7 @@ static ssize_t write_plain(int socket, const struct iovec *parts, int count, int
     return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-ssize_t bd_link_write(burn_context *context, const struct iovec *parts, int count, int fd)
+ssize_t bd_link_write_below(burn_context *context, const struct iovec *parts, int count, int fd)
 {
     if (!context->secure)
         return write_plain(context->fd, parts, count, fd);
@@ -47,13 +48,33 @@ ssize_t bd_link_write(burn_context *context, const struct iovec *parts, int coun
     return total;
 }
 
-bool bd_link_flush(burn_context *context)
+bool bd_link_flush_below(burn_context *context)
 {
     return context->secure && bd_secure_flush(context->secure);
 }
 
+ssize_t bd_link_read(burn_context *context, void *bytes, size_t size)
+{
+    return context->websocket ? bd_websocket_read(context, bytes, size)
+                              : bd_link_read_below(context, bytes, size);
+}
+
+ssize_t bd_link_write(burn_context *context, const struct iovec *parts, int count, int fd)
+{
+    return context->websocket ? bd_websocket_write(context, parts, count)
+                              : bd_link_write_below(context, parts, count, fd);
+}
+
+bool bd_link_flush(burn_context *context)
+{
+    bool kept = context->websocket && bd_websocket_flush(context);
+    return bd_link_flush_below(context) || kept;
+}
+
 void bd_link_finish(burn_context *context)
 {
+    if (context->websocket)
+        bd_websocket_finish(context);
     if (context->secure)
         bd_secure_finish(context->secure);
 }

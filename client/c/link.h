@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The bytes of a context's connection, over its socket as it is or over TLS. Under the context's
- * lock; nothing waits. Results are those of recv and sendmsg: bytes, 0 at the end, -1 with
- * errno. */
+ * The bytes of a context's connection: over its socket as it is or over TLS, and either as they are
+ * or within a WebSocket. Under the context's lock; nothing waits. Results are those of recv and
+ * sendmsg: bytes, 0 at the end, -1 with errno. */
 #pragma once
 
 #include <sys/uio.h>
@@ -16,3 +16,8 @@ ssize_t bd_link_write(burn_context *context, const struct iovec *parts, int coun
 bool bd_link_flush(burn_context *context);
 /* The end in order, before the socket is closed. */
 void bd_link_finish(burn_context *context);
+
+/* The same below a WebSocket. */
+ssize_t bd_link_read_below(burn_context *context, void *bytes, size_t size);
+ssize_t bd_link_write_below(burn_context *context, const struct iovec *parts, int count, int fd);
+bool bd_link_flush_below(burn_context *context);

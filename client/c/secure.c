@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
@@ -373,4 +375,15 @@ bd_error *bd_secure_open(const char *url, const char *host, const char *pin, int
     }
     *out = secure;
     return NULL;
+}
+
+/* ---- for WebSockets -------------------------------------------------------------------------- */
+
+void bd_secure_accept_key(const char *key, char accept[BD_ACCEPT_BYTES])
+{
+    char text[128];
+    unsigned char digest[SHA_DIGEST_LENGTH];
+    snprintf(text, sizeof text, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
+    SHA1((const unsigned char *)text, strlen(text), digest);
+    EVP_EncodeBlock((unsigned char *)accept, digest, sizeof digest);
 }

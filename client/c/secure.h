@@ -29,5 +29,8 @@ ssize_t bd_secure_read(bd_secure *secure, void *bytes, size_t size);
 ssize_t bd_secure_write(bd_secure *secure, const void *bytes, size_t size);
 /* Sends what is left of the last write; true while some of it remains. */
 bool bd_secure_flush(bd_secure *secure);
+/* What answers the key of an upgrade to WebSocket. */
+enum { BD_ACCEPT_BYTES = 29 };
+void bd_secure_accept_key(const char *key, char accept[BD_ACCEPT_BYTES]);
 /* What was wrong, if errno is EPROTO; "" if nothing was. */
 const char *bd_secure_problem(const bd_secure *secure);

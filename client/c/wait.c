@@ -139,7 +139,7 @@ static bd_error *await_socket(burn_context *context)
     bool sends = bd_link_flush(context) || bd_client_output(context->client, &bytes) > 0;
     bool direct = bd_client_room(context->client, &place) >= DIRECT_BYTES_MIN;
     context->reading = true;
-    bool polls = sends || direct || context->secure;
+    bool polls = sends || direct || context->secure || context->websocket;
     bd_error *error = polls ? await_either(context, sends) : await_answer(context);
     context->reading = false;
     pthread_cond_broadcast(&context->fed);

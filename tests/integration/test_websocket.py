@@ -7,10 +7,13 @@ import base64
 import json
 import os
 import random
+import re
 import shutil
+import socket
 import struct
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -386,6 +389,118 @@ def test_curl_upgrades(daemon):
                           "-H", "Sec-WebSocket-Protocol: burnd.v1", f"http://127.0.0.1:{daemon.tcp_port()}/"],
                          capture_output=True, timeout=20)
     assert run.stdout.startswith(b"HTTP/1.1 101 Switching Protocols\r\n")
+
+
+# ---- the C client, by way of Python ----
+
+PROGRAM = """
+import burn, numpy
+numbers = numpy.arange(3_000_000, dtype=numpy.float32)
+kept = burn.tensor(numbers)
+assert (kept.numpy() == numbers).all()
+weights = burn.linspace(-1, 1, 64).reshape(8, 8).requires_grad_()
+for _ in range(20):
+    loss = ((weights @ weights).tanh() - 0.5).square().mean()
+    loss.backward()
+    with burn.no_grad():
+        weights -= 0.1 * weights.grad
+        weights.grad = None
+print(loss.item().hex(), weights.sum().item().hex())
+"""
+
+
+def run_client(url, program=PROGRAM, **environment):
+    return subprocess.run([str(wire.ROOT / "build/venv/bin/python"), "-c", program], capture_output=True, text=True, timeout=120,
+                          env=dict(os.environ, BURN_URL=url, **environment))
+
+
+def test_the_client_trains_alike(tmp_path):
+    tokens = Tokens(tmp_path)
+    token = tokens.add("me", "compute")
+    with Daemon(f"--state-dir={tmp_path}", tcp=True, tls=True) as daemon:
+        pin = re.search(r"pin=(sha256:\w+)", daemon.text())[1]
+        runs = [run_client(f"unix://{daemon.path}"), run_client(f"ws://127.0.0.1:{daemon.tcp_port()}"),
+                run_client(f"wss://localhost:{daemon.tls_port()}?pin={pin}", BURN_TOKEN=token),
+                run_client(f"wss://localhost:{daemon.tls_port()}/", BURN_TOKEN=token, BURN_CA_FILE=f"{tmp_path}/certificate.pem")]
+        assert all(run.returncode == 0 for run in runs), [run.stderr for run in runs]
+        assert len({run.stdout for run in runs}) == 1
+        run = run_client(f"wss://localhost:{daemon.tls_port()}?pin={pin}", "import burn; burn.ones(1).item()")
+        assert run.returncode and "BURN_TOKEN" in run.stderr
+
+
+def serve_once(answer):
+    """The port of a server that gives this answer to the first who comes, once it has read a head."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        sock = listener.accept()[0]
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += sock.recv(4096)
+        key = re.search(rb"Sec-WebSocket-Key: (\S+)", head)[1].decode()
+        sock.sendall(answer.replace("KEY", accept_of(key)).encode())
+        try:
+            sock.recv(4096)
+        except OSError:
+            pass  # it has hung up
+        sock.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+@pytest.mark.parametrize("answer, says", [
+    ("HTTP/1.1 403 Forbidden\r\n\r\nnot you\n", "not you"),
+    ("HTTP/1.1 401 Unauthorized\r\n\r\nwho are you?\n", "who are you?"),
+    ("HTTP/1.1 200 OK\r\n\r\n<html>\n", "no WebSocket of burnd is there: 200"),
+    ("SSH-2.0-OpenSSH\r\n\r\n", "does not speak HTTP/1.1"),
+    ("HTTP/1.1 101 X\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: burnd.v1\r\n\r\n", "something else"),
+    ("HTTP/1.1 101 X\r\nSec-WebSocket-Accept: KEY\r\n\r\n", "something else"),
+    ("HTTP/1.1 101 X\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Protocol: burnd.v1\r\nSec-WebSocket-Extensions: x\r\n\r\n", "something else"),
+    ("HTTP/1.1 101 X\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Protocol: burnd.v1\r\n\r\n\x01\x01x", "failed while reading"),
+    ("HTTP/1.1 101 X\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Protocol: burnd.v1\r\n\r\n", "closed the connection"),
+    ("x" * 5000, "does not speak HTTP/1.1"),
+])
+def test_what_the_client_refuses(answer, says):
+    run = run_client(f"ws://127.0.0.1:{serve_once(answer)}", "import burn; burn.ones(1).item()")
+    assert run.returncode and says in run.stderr, run.stderr
+
+
+def test_the_client_behind_a_proxy_that_pings_and_cuts(daemon):
+    """A proxy of websockets (the package): it sends pings, and passes messages on in fragments of its own."""
+    from websockets.asyncio.client import connect
+    from websockets.asyncio.server import serve
+
+    async def pass_on(source, target, cut):
+        async for message in source:
+            await target.send([message[at:at + cut] for at in range(0, len(message), cut)])
+
+    async def proxy(peer):
+        async with connect(f"ws://127.0.0.1:{daemon.tcp_port()}", subprotocols=["burnd.v1"], max_size=None,
+                           compression=None) as onward:
+            pings = asyncio.create_task(ping(peer))
+            await asyncio.wait([asyncio.create_task(pass_on(peer, onward, 70_000)), asyncio.create_task(pass_on(onward, peer, 900))],
+                               return_when=asyncio.FIRST_COMPLETED)
+            pings.cancel()
+
+    async def ping(peer):
+        while True:
+            await (await peer.ping(b"still there?"))
+            answered.append(1)
+
+    async def main():
+        async with serve(proxy, "127.0.0.1", 0, subprotocols=["burnd.v1"], max_size=None, compression=None) as server:
+            port = server.sockets[0].getsockname()[1]
+            process = await asyncio.create_subprocess_exec(
+                str(wire.ROOT / "build/venv/bin/python"), "-c", PROGRAM, env=dict(os.environ, BURN_URL=f"ws://127.0.0.1:{port}"),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            out, problem = await asyncio.wait_for(process.communicate(), 120)
+            assert process.returncode == 0, problem
+            return out.decode()
+
+    answered = []
+    assert asyncio.run(main()) == run_client(f"unix://{daemon.path}").stdout
+    assert answered
 
 
 def test_nothing_is_left(daemon):

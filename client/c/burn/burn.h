@@ -98,7 +98,8 @@ BURN_API const char *burn_library_version(void);
 
 typedef struct burn_options {
     size_t struct_size;
-    const char *url; /* unix:///path, tls://host:port, tcp://host:port; NULL: BURN_URL,
+    const char *url; /* unix:///path, tls:// or wss://host:port (WebSocket, where only HTTP gets
+                        through), tcp:// or ws://host:port; NULL: BURN_URL,
                         $XDG_RUNTIME_DIR/burnd.sock, /run/burnd/burnd.sock, then a private daemon
                         that ends with the context */
     const char *device;     /* NULL: the daemon's first */

@@ -4,12 +4,13 @@
 // rejected with it, and nothing more is sent.
 import type { Core } from "./core.js";
 import { BurnError, codeNumber, type BurnErrorCode } from "./errors.js";
+import { VERSION } from "./wasm_gen.js";
 import { frameSizes, HEADER_BYTES, PREFACE_BYTES, type Transport } from "./transport.js";
 
 /** Recorded bytes that are sent without being asked for. */
 const BATCH_BYTES = 8 * 1024;
 const FEED_BYTES = 64 * 1024;
-const LIBRARY = "burn-client.js 0.1.0";
+const LIBRARY = `burn-client.js ${VERSION}`;
 
 const enum Phase { OPEN = 2, FAILED = 3 }
 

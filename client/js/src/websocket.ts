@@ -84,6 +84,8 @@ class WebSocketTransport implements Transport {
 
 /** Connects to a ws:// or wss:// URL. */
 export function openWebSocket(url: string, timeoutMs: number, signal?: AbortSignal): Promise<Transport> {
+  if (typeof WebSocket === "undefined")
+    return Promise.reject(new BurnError("UNSUPPORTED", `${url}: this Node has no WebSocket (22 has); tcp:// and tls:// need none`));
   const socket = new WebSocket(url, SUBPROTOCOL);
   socket.binaryType = "arraybuffer";
   return new Promise((resolve, reject) => {

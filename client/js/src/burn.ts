@@ -248,7 +248,9 @@ export class Burn {
 
   private operands(info: OpInfo, inputs: readonly Input[]): CoreOperand[] {
     const role = (i: number): number => info.inputs[Math.min(i, info.inputs.length - 1)]?.role ?? Role.VALUE;
-    const float = inputs.some((input, i) => role(i) === Role.VALUE && input instanceof Tensor && isFloat(input.dtype));
+    // Dtypes are looked at only where a number has to adapt to them.
+    const float = inputs.some((input) => typeof input === "number") &&
+      inputs.some((input, i) => role(i) === Role.VALUE && input instanceof Tensor && isFloat(input.dtype));
     return inputs.map((input, i) => this._operand(input, role(i) === Role.PARAM || (role(i) === Role.VALUE && float)));
   }
 

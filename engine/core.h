@@ -16,9 +16,11 @@
 #include "engine/plan.h"
 #include "engine/session.h"
 #include "engine/trie.h"
+#include "engine/turns.h"
 
 enum {
     BD_SESSION_IN_FLIGHT_MAX = 8, /* runs of one session with the backend */
+    BD_FLIGHT_NS_MAX = 10 * 1000000, /* time of all runs with the backend, but for the first two */
     BD_KNOWN_PLANS_MAX = 1024,
     BD_KNOWN_BYTES_MAX = 512 << 20, /* of known traces and their plans */
     BD_CREDIT_BYTES_MIN = 64 << 10, /* given back at once from here on; less waits for company */
@@ -47,9 +49,11 @@ struct bd_core {
     bd_trie *trie;
     bd_map sessions;
     bd_names *names;
-    bd_session *ready_first, *ready_last; /* the round */
+    bd_turns *turns; /* of the sessions that can go on */
     bool sessions_dropped; /* since memory was last given back to the system */
     bd_run *flight_first, *flight_last;   /* in order of submission */
+    uint32_t flight_count;
+    int64_t flight_ns; /* that they will take, by what they took before */
     bool submitting;                      /* the device thread is in the backend's submit */
     uint64_t submitted, completed;
     bd_spoils spoils;
@@ -61,8 +65,11 @@ struct bd_core {
     bd_core_counters counters; /* thread: any */
 };
 
-/* Puts a session into the round if it can go on. */
+/* Lets a session wait for its turn if it can go on. */
 void bd_core_make_ready(bd_core *core, bd_session *session);
+/* Whether a plan may be handed to the backend at once: it has little to do, and no other session
+ * waits for that. */
+bool bd_core_is_free(const bd_core *core);
 /* Hands a bound run to the backend; the core looks after it until it is done. */
 void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run);
 void bd_core_reply(bd_core *core, bd_reply *own_reply);

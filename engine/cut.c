@@ -94,6 +94,13 @@ static void give_up(bd_session *session, bd_error *error)
     session->tracer.surviving = 0;
 }
 
+/* Else its turn will come. */
+static void resume_at_once(bd_session *session)
+{
+    if (bd_core_is_free(session->core))
+        bd_session_resume(session);
+}
+
 void bd_session_cut(bd_session *session)
 {
     BD_ASSERT(!session->waiting);
@@ -109,12 +116,12 @@ void bd_session_cut(bd_session *session)
         if (known) {
             session->waiting = bd_known_retain(known);
             bd_known_retry(known, session->core->cache);
-            bd_session_resume(session);
+            resume_at_once(session);
             return;
         }
         bd_error *error = analyse(session, &trace, &session->waiting);
         if (!error) {
-            bd_session_resume(session);
+            resume_at_once(session);
             return;
         }
         if (attempts-- == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The engine's life, its two queues, and the loop of the device thread: letters are taken up, then
- * sessions that can go on take turns, one plan each. */
+ * sessions that can go on take turns (engine/turns.h), one plan each. */
 #include "engine/engine.h"
 
 #include <stddef.h>
@@ -105,40 +105,58 @@ bd_error *bd_engine_upload_buffer(bd_engine *engine, uint64_t session, size_t si
     return bd_memory_alloc_for(engine->core.memory, session, size_bytes, BD_MEMORY_HOST, out);
 }
 
-/* ---- the round ---- */
+/* ---- turns ---- */
+
+static bd_session *session_of(bd_turn *turn)
+{
+    return (bd_session *)(void *)((char *)turn - offsetof(bd_session, turn));
+}
+
+static bool has_room(const bd_core *core)
+{
+    return core->flight_count < 2 || core->flight_ns < BD_FLIGHT_NS_MAX;
+}
+
+bool bd_core_is_free(const bd_core *core)
+{
+    return has_room(core) && !bd_turns_any(core->turns, BD_TURN_DEVICE);
+}
 
 void bd_core_make_ready(bd_core *core, bd_session *session)
 {
-    if (session->is_ready || !bd_session_can_step(session))
-        return;
-    session->is_ready = true;
-    session->next_ready = NULL;
-    if (core->ready_last)
-        core->ready_last->next_ready = session;
-    else
-        core->ready_first = session;
-    core->ready_last = session;
+    if (bd_session_can_resume(session))
+        bd_turns_wait(core->turns, &session->turn, BD_TURN_DEVICE);
+    else if (bd_session_can_step(session))
+        bd_turns_wait(core->turns, &session->turn, BD_TURN_THREAD);
+    else if (!session->first && !session->waiting && session->in_flight == 0)
+        bd_turns_rest(&session->turn);
 }
 
-static void leave_round(bd_core *core, bd_session *session)
+static bool any_turn(const bd_core *core)
 {
-    if (!session->is_ready)
+    return bd_turns_any(core->turns, BD_TURN_THREAD) ||
+           (has_room(core) && bd_turns_any(core->turns, BD_TURN_DEVICE));
+}
+
+/* The next session goes on for a while. */
+static void take_turn(bd_core *core)
+{
+    bd_turn *turn = bd_turns_next(core->turns, has_room(core) ? BD_TURN_DEVICE : BD_TURN_THREAD);
+    if (!turn)
         return;
-    bd_session *before = NULL;
-    bd_session **link = &core->ready_first;
-    while (*link != session) {
-        before = *link;
-        link = &before->next_ready;
-    }
-    *link = session->next_ready;
-    if (core->ready_last == session)
-        core->ready_last = before;
-    session->is_ready = false;
+    bd_session *session = session_of(turn);
+    int64_t begin_ns = bd_now_ns();
+    if (turn->kind == BD_TURN_DEVICE)
+        bd_session_resume(session);
+    else
+        bd_session_step(session);
+    bd_turns_charge(turn, bd_now_ns() - begin_ns + 1);
+    bd_core_make_ready(core, session);
 }
 
 /* ---- runs ---- */
 
-static void count_launches(bd_core *core, const bd_run *run)
+static void count_launches(bd_core *core, bd_run *run)
 {
     uint64_t run_ns = (uint64_t)run->submission.run_ns;
     for (uint32_t i = 0; i < run->submission.launch_count; i++) {
@@ -150,6 +168,15 @@ static void count_launches(bd_core *core, const bd_run *run)
     }
     bd_count(&core->counters.run_ns, run_ns);
     bd_histogram_add(&core->counters.run, (int64_t)run_ns);
+    run->known->last_run_ns = (int64_t)run_ns;
+}
+
+/* What a run takes is known when it is done; until then it counts as much as the last time. */
+static void charge(bd_session *session, const bd_run *run)
+{
+    int64_t ns = run->known->last_run_ns;
+    bd_turns_charge(&session->turn, ns - run->charged_ns);
+    bd_count(&session->account->device_ns, (uint64_t)ns);
 }
 
 static void retire_done(bd_core *core)
@@ -161,9 +188,12 @@ static void retire_done(bd_core *core)
             core->flight_last = NULL;
         core->completed = run->order;
         bd_memory_set_completed(core->memory, run->order);
+        core->flight_count--;
+        core->flight_ns -= run->charged_ns;
         count_launches(core, run);
         bd_session *session = run->session;
         if (session) {
+            charge(session, run);
             bd_session_finish_run(session, run);
             bd_session_answer(session);
             bd_core_make_ready(core, session);
@@ -189,6 +219,10 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
 {
     bd_run *run = own_run;
     run->session = session;
+    run->charged_ns = run->known->last_run_ns;
+    core->flight_count++;
+    core->flight_ns += run->charged_ns;
+    bd_turns_charge(&session->turn, run->charged_ns);
     run->engine = core;
     run->next = NULL;
     if (core->flight_last)
@@ -224,13 +258,14 @@ static void open_session(bd_core *core, const bd_request *request)
     bd_session *session = bd_session_create(core, request->session, account,
                                             bd_names_holder(core->names, request->name));
     session->only_calls = request->only_calls;
+    bd_turns_join(core->turns, &session->turn, request->name);
     bd_map_put(&core->sessions, request->session, session);
     bd_count(&core->counters.sessions, 1);
 }
 
 static void drop_session(bd_core *core, bd_session *session)
 {
-    leave_round(core, session);
+    bd_turns_leave(core->turns, &session->turn);
     for (bd_run *run = core->flight_first; run; run = run->next)
         if (run->session == session) {
             run->session = NULL;
@@ -371,14 +406,14 @@ static void *device_thread(void *user)
     pthread_setname_np(core->device_thread, "burn-device");
     bool idle_done = false;
     for (;;) {
-        int64_t wait_us = core->ready_first ? 0 : idle_done ? -1 : BD_IDLE_US;
+        int64_t wait_us = any_turn(core) ? 0 : idle_done ? -1 : BD_IDLE_US;
         bd_letter *letters =
             wait_us ? await_letters(core, wait_us) : bd_mailbox_take_all(core->letters, 0);
         if (letters) {
             idle_done = false;
             if (take_letters(core, letters))
                 break;
-        } else if (!core->ready_first && !core->flight_first) {
+        } else if (!any_turn(core) && !core->flight_first) {
             flush_credits(core);
             bd_memory_trim(core->memory);
             if (core->sessions_dropped)
@@ -386,12 +421,7 @@ static void *device_thread(void *user)
             core->sessions_dropped = false;
             idle_done = true;
         }
-        bd_session *session = core->ready_first;
-        if (!session)
-            continue;
-        leave_round(core, session);
-        bd_session_step(session);
-        bd_core_make_ready(core, session);
+        take_turn(core);
     }
     wind_up(core);
     return NULL;
@@ -416,6 +446,7 @@ static void destroy_core(bd_core *core)
         bd_reply_destroy(&((bd_posted_reply *)letter)->reply);
     bd_map_deinit(&core->sessions);
     bd_names_destroy(core->names);
+    bd_turns_destroy(core->turns);
     bd_arena_deinit(&core->scratch);
     if (bd_memory_destroy(core->memory))
         core->ops->close(core->device);
@@ -451,6 +482,7 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     core->letters = bd_mailbox_create();
     core->replies = bd_mailbox_create();
     core->memory = bd_memory_create(core->ops, device, bytes_max, options->session_bytes_max);
+    core->turns = bd_turns_create();
     core->names = bd_names_create(core->memory, options->names_max);
     int threads = options->compile_threads;
     if (threads == 0 && core->ops->copy_in) /* the host has nothing else to do */

@@ -139,9 +139,13 @@ typedef struct bd_engine_stats {
 
 void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out);
 void bd_engine_describe(bd_engine *engine, bd_device_facts *out);
-/* Live bytes and tensors of one session; false if it is unknown. */
-bool bd_engine_session_stats(bd_engine *engine, uint64_t session, uint64_t *out_bytes,
-                             uint64_t *out_tensors, uint64_t *out_ops);
+typedef struct bd_session_gauges {
+    uint64_t device_bytes, tensors; /* live */
+    uint64_t ops;
+    uint64_t device_us; /* that the device worked for it */
+} bd_session_gauges;
+/* False if the session is unknown. */
+bool bd_engine_session_stats(bd_engine *engine, uint64_t session, bd_session_gauges *out);
 /* JSON array text of the compiled kernels: name (hash), family, launches, time of its
  * launches and of its compilation in microseconds. Heap; bd_free. */
 char *bd_engine_kernels_json(bd_engine *engine);

@@ -453,15 +453,16 @@ void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out
     pthread_mutex_unlock(&memory->lock);
 }
 
-bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, uint64_t *out_bytes,
-                              uint64_t *out_tensors, uint64_t *out_ops)
+bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, bd_session_gauges *out)
 {
     pthread_mutex_lock(&memory->lock);
     bd_account *account = bd_map_get(&memory->accounts, session);
     if (account) {
-        *out_bytes = account->used_bytes;
-        *out_tensors = atomic_load_explicit(&account->tensors, memory_order_relaxed);
-        *out_ops = atomic_load_explicit(&account->ops, memory_order_relaxed);
+        *out = (bd_session_gauges){
+            .device_bytes = account->used_bytes,
+            .tensors = atomic_load_explicit(&account->tensors, memory_order_relaxed),
+            .ops = atomic_load_explicit(&account->ops, memory_order_relaxed),
+            .device_us = atomic_load_explicit(&account->device_ns, memory_order_relaxed) / 1000};
     }
     pthread_mutex_unlock(&memory->lock);
     return account != NULL;

@@ -29,7 +29,7 @@ typedef struct bd_account {
     uint64_t used_bytes;               /* under the lock */
     struct bd_buffer *buffers;         /* live ones; under the lock */
     bool closed;                       /* under the lock */
-    atomic_uint_fast64_t tensors, ops; /* written by the device thread */
+    atomic_uint_fast64_t tensors, ops, device_ns; /* written by the device thread */
 } bd_account;
 
 typedef enum bd_memory_user {
@@ -106,5 +106,4 @@ void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out
                       uint64_t *out_tensors);
 /* Live bytes of accounts from this number on. */
 uint64_t bd_memory_bytes_from(bd_memory *memory, uint64_t first_number);
-bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, uint64_t *out_bytes,
-                              uint64_t *out_tensors, uint64_t *out_ops);
+bool bd_memory_session_gauges(bd_memory *memory, uint64_t session, bd_session_gauges *out);

@@ -34,6 +34,7 @@ struct bd_run {
     bd_known *known;
     void *session;  /* whose run it is; NULL once that is closed */
     uint64_t order; /* number of the submission */
+    int64_t charged_ns; /* to the session, for the time that it will take */
     bool done;
     bd_submission submission;
     bd_fault fault;

@@ -262,21 +262,19 @@ static bool take_up(bd_session *session, bd_request *request)
 
 bool bd_session_can_step(const bd_session *session)
 {
-    if (session->waiting) {
-        bd_error *ignored = NULL;
-        return bd_known_ready(session->waiting, &ignored);
-    }
-    if (session->awaits_names && session->publishing)
+    if (session->waiting || (session->awaits_names && session->publishing))
         return false;
     return session->first && session->in_flight < BD_SESSION_IN_FLIGHT_MAX;
 }
 
+bool bd_session_can_resume(const bd_session *session)
+{
+    bd_error *ignored = NULL;
+    return session->waiting && bd_known_ready(session->waiting, &ignored);
+}
+
 void bd_session_step(bd_session *session)
 {
-    if (session->waiting) {
-        bd_session_resume(session);
-        return;
-    }
     bd_posted *posted = session->first;
     if (!posted)
         return; /* it was cancelled meanwhile */

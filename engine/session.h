@@ -17,6 +17,7 @@
 #include "engine/tensor.h"
 #include "engine/tracer.h"
 #include "engine/trie.h"
+#include "engine/turns.h"
 #include "proto/base/map.h"
 
 typedef struct bd_core bd_core; /* engine/core.h */
@@ -71,8 +72,7 @@ typedef struct bd_session {
     bd_error *first_error; /* since the last SYNC; the one of the lowest op */
     size_t credit_bytes;   /* taken up, not yet given back */
 
-    struct bd_session *next_ready; /* in the round */
-    bool is_ready;
+    bd_turn turn;
     BD_VEC(bd_tensor *) inputs; /* scratch of one record */
     BD_VEC(const burn_tensor_type *) types;
     BD_VEC(burn_tensor_type) outputs;
@@ -88,6 +88,8 @@ void bd_session_destroy(bd_session *session);
 void bd_session_accept(bd_session *session, bd_posted *own_posted);
 /* Whether a step would get anywhere. */
 bool bd_session_can_step(const bd_session *session);
+/* Whether the plan that it waits for has its kernels, or cannot have them. */
+bool bd_session_can_resume(const bd_session *session);
 /* Goes on with the first request, up to the next cut. */
 void bd_session_step(bd_session *session);
 /* Submissions up to core->completed are done: answers who waited for them. */
@@ -102,7 +104,7 @@ void bd_session_wait_for(bd_session *session, bd_waiter *own_waiter);
 
 /* ---- engine/cut.c ---- */
 /* Ends the trace: it becomes a plan, new or known, and is handed to the device, or the session
- * waits for kernels. Returns at once in any case. */
+ * waits for kernels or for its turn. Returns at once in any case. */
 void bd_session_cut(bd_session *session);
 /* The kernels of the plan are there, or failed: hands it over. */
 void bd_session_resume(bd_session *session);

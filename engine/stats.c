@@ -43,10 +43,9 @@ void bd_engine_describe(bd_engine *engine, bd_device_facts *out)
     engine->core.ops->describe(engine->core.device, out);
 }
 
-bool bd_engine_session_stats(bd_engine *engine, uint64_t session, uint64_t *out_bytes,
-                             uint64_t *out_tensors, uint64_t *out_ops)
+bool bd_engine_session_stats(bd_engine *engine, uint64_t session, bd_session_gauges *out)
 {
-    return bd_memory_session_gauges(engine->core.memory, session, out_bytes, out_tensors, out_ops);
+    return bd_memory_session_gauges(engine->core.memory, session, out);
 }
 
 char *bd_engine_kernels_json(bd_engine *engine)

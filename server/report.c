@@ -114,7 +114,7 @@ static void report_sessions(bd_daemon *daemon, bd_json *json)
     for (bd_connection *connection = daemon->connections; connection;
          connection = connection->next) {
         const bd_session *session = &connection->session;
-        uint64_t bytes = 0, tensors = 0, ops = 0;
+        bd_session_gauges gauges;
         if (connection->state != BD_CONNECTION_OPEN || !session->number)
             continue;
         bd_json_begin_object(json, NULL);
@@ -130,10 +130,11 @@ static void report_sessions(bd_daemon *daemon, bd_json *json)
                                               : "tcp");
         bd_json_uint(json, "seconds",
                      (uint64_t)(bd_daemon_now_ms(daemon) - session->opened_ms) / 1000);
-        if (bd_engine_session_stats(daemon->engine, session->number, &bytes, &tensors, &ops)) {
-            bd_json_uint(json, "device_bytes", bytes);
-            bd_json_uint(json, "tensors", tensors);
-            bd_json_uint(json, "ops", ops);
+        if (bd_engine_session_stats(daemon->engine, session->number, &gauges)) {
+            bd_json_uint(json, "device_bytes", gauges.device_bytes);
+            bd_json_uint(json, "tensors", gauges.tensors);
+            bd_json_uint(json, "ops", gauges.ops);
+            bd_json_uint(json, "device_us", gauges.device_us);
         }
         bd_json_uint(json, "requests", session->requests.count);
         bd_json_uint(json, "uploads", session->uploads.count);

@@ -326,11 +326,10 @@ void bd_engine_describe(bd_engine *engine, bd_device_facts *out)
     *out = (bd_device_facts){.name = "fake", .detail = "for tests", .threads = 1};
 }
 
-bool bd_engine_session_stats(bd_engine *engine, uint64_t session, uint64_t *out_bytes,
-                             uint64_t *out_tensors, uint64_t *out_ops)
+bool bd_engine_session_stats(bd_engine *engine, uint64_t session, bd_session_gauges *out)
 {
     (void)engine, (void)session;
-    *out_bytes = *out_tensors = *out_ops = 0;
+    *out = (bd_session_gauges){0};
     return true;
 }
 

@@ -53,6 +53,24 @@ static unsigned axes_of_instr(const bd_emit *emit, const bd_kir_instr *instr)
     return axes;
 }
 
+static void mark(bd_emit *emit, LLVMValueRef load, const char *kind, int64_t value)
+{
+    LLVMContextRef context = emit->module->context;
+    LLVMMetadataRef number = LLVMValueAsMetadata(bd_emit_i64(emit, value));
+    LLVMMetadataRef node = LLVMMDNodeInContext2(context, &number, 1);
+    LLVMSetMetadata(load, LLVMGetMDKindIDInContext(context, kind, (unsigned)strlen(kind)),
+                    LLVMMetadataAsValue(context, node));
+}
+
+/* What lies at this pointer may be loaded in front of a loop that might not run. */
+static void mark_readable(bd_emit *emit, LLVMValueRef pointer, size_t count)
+{
+    if (count == 0)
+        return;
+    mark(emit, pointer, "dereferenceable", (int64_t)(count * sizeof(int64_t)));
+    mark(emit, pointer, "align", _Alignof(int64_t));
+}
+
 bd_emit *bd_emit_create(bd_module *module, const bd_kir *program, const char *name)
 {
     bd_emit *emit = bd_alloc_zeroed(sizeof *emit);
@@ -64,6 +82,7 @@ bd_emit *bd_emit_create(bd_module *module, const bd_kir *program, const char *na
     emit->hoisted = bd_alloc_zeroed(value_count * sizeof *emit->hoisted);
     emit->axes = bd_alloc_zeroed(value_count * sizeof *emit->axes);
     emit->bases = bd_alloc_zeroed((program->access_count + 1u) * sizeof *emit->bases);
+    emit->guards = bd_alloc_zeroed((program->guard_count + 1u) * sizeof(LLVMValueRef));
     for (unsigned i = 0; i < program->instr_count; i++)
         emit->axes[i + 1] = (uint16_t)axes_of_instr(emit, &program->instrs[i]);
     emit->function = LLVMAddFunction(module->llvm, name, module->pass_type);
@@ -83,6 +102,9 @@ bd_emit *bd_emit_create(bd_module *module, const bd_kir *program, const char *na
     emit->buffers = bd_emit_call_field(emit, offsetof(bd_call, buffers), module->pointer);
     emit->scalars = bd_emit_call_field(emit, offsetof(bd_call, scalars), module->pointer);
     emit->math = bd_emit_call_field(emit, offsetof(bd_call, math), module->pointer);
+    mark_readable(emit, emit->ints, program->int_count);
+    mark_readable(emit, emit->buffers, program->buffer_count);
+    mark_readable(emit, emit->scalars, program->scalar_count);
     for (unsigned axis = 0; axis < BD_KIR_AXES_MAX; axis++)
         emit->positions[axis] = bd_emit_i64(emit, 0);
     bd_emit_lanes(emit, -1, 1);
@@ -97,6 +119,7 @@ void bd_emit_finish(bd_emit *emit)
     LLVMPositionBuilderAtEnd(emit->builder, emit->entry);
     LLVMBuildBr(emit->builder, LLVMGetNextBasicBlock(emit->entry));
     LLVMDisposeBuilder(emit->builder);
+    bd_free(emit->guards);
     bd_free(emit->values);
     bd_free(emit->varies);
     bd_free(emit->hoisted);
@@ -132,8 +155,14 @@ static bool instr_varies(const bd_emit *emit, const bd_kir_instr *instr)
     return false;
 }
 
+static void forget_guards(bd_emit *emit)
+{
+    memset(emit->guards, 0, (emit->program->guard_count + 1u) * sizeof(LLVMValueRef));
+}
+
 void bd_emit_lanes(bd_emit *emit, int vector_axis, unsigned lanes)
 {
+    forget_guards(emit);
     emit->vector_axis = lanes == 1 ? -1 : vector_axis;
     emit->lanes = lanes;
     for (unsigned i = 0; i < emit->program->instr_count; i++)
@@ -166,10 +195,22 @@ static void hoist_address(bd_emit *emit, int access, unsigned axes)
     base->missing = (uint16_t)(used & axes);
 }
 
+static void hoist_guards(bd_emit *emit, const bd_kir_instr *instr, unsigned axes)
+{
+    const bd_kir_guard *guards = emit->program->guards;
+    int number = instr->code == BD_KIR_GUARD        ? instr->index + 1
+                 : bd_part_has_access(instr->code) ? instr->guard + 1
+                                                    : 0;
+    for (; number > 0; number = guards[number - 1].also)
+        if (!(axes_of_strides(emit->program, guards[number - 1].strides) & axes))
+            emit->guards[number - 1] = bd_part_own_guard(emit, number - 1);
+}
+
 void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes)
 {
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         const bd_kir_instr *instr = &emit->program->instrs[i];
+        hoist_guards(emit, instr, axes);
         bool movable = may_hoist(emit->program, instr) && !(emit->axes[i + 1] & axes);
         for (int k = 0; k < 3 && movable; k++) {
             int operand = instr->operands[k];
@@ -189,6 +230,7 @@ void bd_emit_unhoist(bd_emit *emit)
 {
     memset(emit->hoisted, 0, (emit->program->instr_count + 1u) * sizeof *emit->hoisted);
     memset(emit->bases, 0, (emit->program->access_count + 1u) * sizeof *emit->bases);
+    forget_guards(emit);
 }
 
 /* ---- control flow ---- */

@@ -43,6 +43,7 @@ typedef struct bd_emit {
         LLVMValueRef pointer;
         uint16_t missing; /* the axes to add */
     } *bases;
+    LLVMValueRef *guards;      /* by guard, without what must hold too: hoisted; else NULL */
     struct bd_emit_loop *loop; /* of the LOOP family: reductions, slots; NULL else */
     LLVMValueRef ints, buffers, scalars, math;
 } bd_emit;

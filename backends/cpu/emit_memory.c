@@ -37,10 +37,12 @@ static LLVMValueRef unit_guard(bd_emit *emit, LLVMValueRef base, LLVMValueRef ex
     return LLVMBuildAnd(b, from, until, "");
 }
 
-/* One guard, without what must hold too. */
-static LLVMValueRef own_guard(bd_emit *emit, const bd_kir_guard *guard)
+LLVMValueRef bd_part_own_guard(bd_emit *emit, int number)
 {
     LLVMBuilderRef b = emit->builder;
+    const bd_kir_guard *guard = &emit->program->guards[number];
+    if (emit->guards[number])
+        return emit->guards[number];
     LLVMValueRef place = bd_emit_int(emit, guard->offset),
                  extent = bd_emit_int(emit, guard->extent);
     for (int axis = 0; axis < emit->program->axis_count; axis++)
@@ -64,7 +66,7 @@ LLVMValueRef bd_part_guard(bd_emit *emit, int number)
 {
     LLVMValueRef all = NULL;
     for (number++; number > 0; number = emit->program->guards[number - 1].also)
-        all = and_masks(emit, all, own_guard(emit, &emit->program->guards[number - 1]));
+        all = and_masks(emit, all, bd_part_own_guard(emit, number - 1));
     return all;
 }
 
@@ -213,6 +215,58 @@ static LLVMValueRef gather(bd_emit *emit, LLVMValueRef base, LLVMValueRef offset
     return bd_emit_from_storage(emit, stored, dtype);
 }
 
+static LLVMValueRef every_lane(bd_emit *emit, LLVMValueRef mask)
+{
+    if (!bd_part_is_vector(mask))
+        return mask;
+    LLVMTypeRef bits = LLVMIntTypeInContext(emit->module->context, emit->lanes);
+    LLVMValueRef word = LLVMBuildBitCast(emit->builder, mask, bits, "");
+    return LLVMBuildICmp(emit->builder, LLVMIntEQ, word, LLVMConstAllOnes(bits), "");
+}
+
+/* Every second element: of two loads, which begin and end with the first and the last lane. */
+static LLVMValueRef load_second(bd_emit *emit, LLVMValueRef place, burn_dtype dtype)
+{
+    LLVMValueRef from[64];
+    LLVMTypeRef i32 = emit->module->i32, scalar = bd_emit_storage(emit, dtype);
+    LLVMValueRef skip = bd_emit_i64(emit, (int64_t)emit->lanes - 1);
+    LLVMValueRef low = bd_part_load_lanes(emit, place, dtype, NULL);
+    LLVMValueRef high =
+        bd_part_load_lanes(emit, bd_part_offset(emit, place, scalar, skip), dtype, NULL);
+    for (unsigned lane = 0; lane < emit->lanes; lane++)
+        from[lane] = LLVMConstInt(i32, 2 * lane + (2 * lane >= emit->lanes), 0);
+    return LLVMBuildShuffleVector(emit->builder, low, high, LLVMConstVector(from, emit->lanes), "");
+}
+
+/* Lanes that lie apart: pools and slices often have every second element. */
+static LLVMValueRef load_apart(bd_emit *emit, LLVMValueRef place, bd_kir_int stride,
+                               burn_dtype dtype, LLVMValueRef wanted)
+{
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef offsets = lane_offsets(emit, stride, NULL);
+    if (emit->lanes == 1 || (stride.argument < 0 && stride.value != 2))
+        return gather(emit, place, offsets, dtype, wanted);
+    LLVMValueRef is_two = LLVMBuildICmp(b, LLVMIntEQ, bd_emit_int(emit, stride),
+                                        bd_emit_i64(emit, 2), "");
+    if (wanted)
+        is_two = LLVMBuildAnd(b, is_two, every_lane(emit, wanted), "");
+    LLVMBasicBlockRef second = bd_part_block(emit), any = bd_part_block(emit);
+    LLVMBasicBlockRef after = bd_part_block(emit), ends[2];
+    LLVMBuildCondBr(b, is_two, second, any);
+    LLVMPositionBuilderAtEnd(b, second);
+    LLVMValueRef values[2] = {load_second(emit, place, dtype)};
+    ends[0] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, any);
+    values[1] = gather(emit, place, offsets, dtype, wanted);
+    ends[1] = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+    LLVMValueRef either = LLVMBuildPhi(b, LLVMTypeOf(values[0]), "");
+    LLVMAddIncoming(either, values, ends, 2);
+    return either;
+}
+
 static LLVMValueRef load_scalar(bd_emit *emit, LLVMValueRef place, burn_dtype dtype)
 {
     LLVMValueRef stored = LLVMBuildLoad2(emit->builder, bd_emit_storage(emit, dtype), place, "");
@@ -299,6 +353,8 @@ LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
     LLVMValueRef wanted = and_masks(emit, emit->mask, guard);
     if (!moved && contiguous)
         return bd_part_load_lanes(emit, place, dtype, wanted);
+    if (!moved)
+        return load_apart(emit, place, stride, dtype, wanted);
     return gather(emit, place, lane_offsets(emit, stride, moved), dtype, wanted);
 }
 

@@ -41,6 +41,7 @@ LLVMValueRef bd_part_intrinsic(bd_emit *emit, const char *name, LLVMTypeRef over
 
 /* emit_memory.c */
 LLVMValueRef bd_part_guard(bd_emit *emit, int guard); /* i1, or <lanes x i1> if it varies */
+LLVMValueRef bd_part_own_guard(bd_emit *emit, int guard); /* without what must hold too */
 LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store_at(bd_emit *emit, const bd_kir_instr *instr);

@@ -78,6 +78,23 @@ def test_pools_of_integers_and_infinities():
     assert values.tolist() == [[[-float("inf"), 2.0]]] and index.tolist() == [[[0, 3]]]
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32", "uint8"])
+@pytest.mark.parametrize("size, stride, dilation", [(5, 2, 2), (3, 2, 1), (2, 2, 3), (3, 3, 2)])
+def test_pools_whose_places_lie_apart(kind, size, stride, dilation):
+    pad = size // 2
+    reach = dilation * (size - 1) + 1
+    for wide in (reach, 31, 32, 33, 66, 131):
+        x = RANDOM.integers(0, 200, (1, 2, reach + 4, wide)).astype(kind)
+        # Each image ends its array: nothing behind it may be read, or shown.
+        got = F.max_pool2d(burn.tensor(x), size, stride, pad, dilation).numpy()
+        least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        seen = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)), constant_values=least)
+        seen = np.lib.stride_tricks.sliding_window_view(seen, (reach, reach), (2, 3))
+        want = seen[:, :, ::stride, ::stride, ::dilation, ::dilation].max((4, 5))
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal((burn.tensor(x)[..., 1::2] + 1).numpy(), x[..., 1::2] + 1)
+
+
 @pytest.mark.parametrize("size", [1, 3, (4, 5), (7, None)])
 def test_adaptive_pools_cover_evenly(size):
     x = normal(2, 3, 7, 10)

@@ -4,6 +4,7 @@
 #include "backends/cfamily/parts.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void print_product(bd_printer *p)
 {
@@ -137,15 +138,24 @@ static void print_score(bd_printer *p, const bd_kir_phase *score, bd_kir_value s
     bd_text_add(&p->text, "return out;\n};\n");
 }
 
-static void print_by_tiles(bd_printer *p, int width)
+bool bd_cfamily_attends_by_groups(const bd_kir *program)
+{
+    return bd_cfamily_has_product(program) && bd_cfamily_attends_by_tiles(program) &&
+           bd_cfamily_side_of(program, BD_KIR_OPERAND_B).along &&
+           bd_cfamily_side_of(program, BD_KIR_OPERAND_C).along;
+}
+
+static void print_by_tiles(bd_printer *p, int width, bool by_groups)
 {
     const bd_kir_phase *score = bd_print_find(p->program, BD_KIR_SCORE);
     bool product = bd_cfamily_has_product(p->program);
     bool bf16 = bd_cfamily_element(p->program, BD_KIR_OPERAND_C) == BURN_BF16;
     bd_kir_value reach = 0, spared = reach_of(p->program, score, &reach);
-    p->threads = BD_CFAMILY_ATTEND_THREADS;
-    p->at_once = 2;
-    bd_print_entry(p, width == 64 ? "attend_64" : "attend_128");
+    char name[20];
+    snprintf(name, sizeof name, "%s_%d", by_groups ? "groups" : "attend", width);
+    p->threads = by_groups ? BD_CFAMILY_GROUPS_THREADS : BD_CFAMILY_ATTEND_THREADS;
+    p->at_once = by_groups ? 1 : 2;
+    bd_print_entry(p, name);
     p->threads = p->at_once = 0;
     bd_print_extents(p);
     bd_print_extent(p, "e_count", BD_KIR_E);
@@ -163,9 +173,14 @@ static void print_by_tiles(bd_printer *p, int width)
     bd_print_operand(p, "c", BD_KIR_OPERAND_C);
     print_score(p, score, spared);
     bd_print_epilogue(p, BD_KIR_M, BD_KIR_E);
-    bd_text_add(&p->text, "attend_queries<%d, %s, %s>(%s, c, score, with_epilogue, spans);\n",
-                width, bf16 ? "true" : "false", product ? "true" : "false",
-                product ? "a, b" : "c, c");
+    if (by_groups)
+        bd_text_add(&p->text, "attend_by_groups<%d, %s>(a, b, c, score, with_epilogue, spans,"
+                              " counters);\n",
+                    width, bf16 ? "true" : "false");
+    else
+        bd_text_add(&p->text, "attend_queries<%d, %s, %s>(%s, c, score, with_epilogue, spans);\n",
+                    width, bf16 ? "true" : "false", product ? "true" : "false",
+                    product ? "a, b" : "c, c");
     bd_print_exit(p);
 }
 
@@ -175,6 +190,12 @@ void bd_print_attention(bd_printer *p)
     if (!bd_cfamily_attends_by_tiles(p->program))
         return;
     bd_text_add(&p->text, "%s%s", bd_cfamily_product, bd_cfamily_attention);
-    print_by_tiles(p, 64);
-    print_by_tiles(p, 128);
+    print_by_tiles(p, 64, false);
+    print_by_tiles(p, 128, false);
+    if (!bd_cfamily_attends_by_groups(p->program))
+        return;
+    bd_text_add(&p->text, "%s#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n", bd_cfamily_attention_sm90);
+    print_by_tiles(p, 64, true);
+    print_by_tiles(p, 128, true);
+    bd_text_add(&p->text, "#endif\n");
 }

@@ -25,6 +25,8 @@
  *   attend   ATTENTION: a block of threads a query
  *   attend_64, attend_128  ATTENTION of 16-bit floats (attention.cuh): 128 threads a block, and 128
  *            queries; K and E at most 64, 128; `lanes` is the plan
+ *   groups_64, groups_128  the same by the matrix instructions of sm_90 (attention_sm90.cuh): 384
+ *            threads a block, as many blocks as can run at once; keys and values are WIDE
  * Slots and scores lie in scratch, 8 bytes a value: for each of the lanes. */
 #pragma once
 
@@ -41,7 +43,8 @@ enum {
 };
 
 extern const char bd_cfamily_prelude[], bd_cfamily_product[],
-    bd_cfamily_product_sm90[], bd_cfamily_attention[]; /* embedded by the build */
+    bd_cfamily_product_sm90[], bd_cfamily_attention[],
+    bd_cfamily_attention_sm90[]; /* embedded by the build */
 extern const char bd_cfamily_parameters[];
 
 /* Makes BATCH axes that an operand does not depend on rows of the other one: a product of many
@@ -68,6 +71,8 @@ bd_cfamily_tiles bd_cfamily_tiles_of(const bd_kir *program);
 /* Whether there are attend_64 and attend_128, and whether their scores are made of a product. */
 bool bd_cfamily_attends_by_tiles(const bd_kir *program);
 bool bd_cfamily_has_product(const bd_kir *program);
+/* Whether there are groups_64 and groups_128 on sm_90. */
+bool bd_cfamily_attends_by_groups(const bd_kir *program);
 /* An operand of a product or an attention. plain: its phase is a load without a guard, and nothing
  * else; along: and it lies in the order of its depth. */
 typedef enum bd_cfamily_order {
@@ -100,6 +105,8 @@ enum {
     BD_CFAMILY_QUERIES = 128,
     BD_CFAMILY_KEYS = 64,
     BD_CFAMILY_ATTEND_THREADS = 128,
+    BD_CFAMILY_GROUPS_THREADS = 384,
+    BD_CFAMILY_GROUPS_RING = 3, /* keys and values of so many tiles of 128 */
     BD_CFAMILY_WIDTH_MOST = 128,
 };
 

@@ -251,7 +251,9 @@ static void give_room(const bd_device *device, bd_kernel *kernel)
     } roomy[] = {{&kernel->huge, bd_cuda_product_room(kernel->tiles, true)},
                  {&kernel->large, bd_cuda_product_room(kernel->tiles, false)},
                  {&kernel->attend_64, bd_cuda_attention_room(kernel->program, 64)},
-                 {&kernel->attend_128, bd_cuda_attention_room(kernel->program, 128)}};
+                 {&kernel->attend_128, bd_cuda_attention_room(kernel->program, 128)},
+                 {&kernel->groups_64, bd_cuda_groups_room(64)},
+                 {&kernel->groups_128, bd_cuda_groups_room(128)}};
     for (size_t i = 0; i < sizeof roomy / sizeof *roomy; i++)
         if (*roomy[i].function &&
             device->cuda->cuFuncSetAttribute(*roomy[i].function, SHARED_BYTES,
@@ -285,11 +287,15 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                    {"join", &kernel->join},
                    {"columns", &kernel->columns},
                    {"attend_64", &kernel->attend_64},
-                   {"attend_128", &kernel->attend_128}};
+                   {"attend_128", &kernel->attend_128},
+                   {"groups_64", &kernel->groups_64},
+                   {"groups_128", &kernel->groups_128}};
     bool tiled = kernel->tiles != BD_CFAMILY_NO_TILES;
     bool huge = tiled && device->architecture == 90 && bd_cfamily_has_huge_tiles(kernel->program);
     bool columns = tiled && bd_cfamily_has_columns(kernel->program);
     bool attends = family == BD_KIR_ATTENTION && bd_cfamily_attends_by_tiles(kernel->program);
+    bool groups = attends && device->architecture == 90 &&
+                  bd_cfamily_attends_by_groups(kernel->program);
     const bd_cfamily_loop *loop = &kernel->loop;
     const bool there[] = {family == BD_KIR_LOOP,
                           loop->map,
@@ -304,7 +310,8 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                           family == BD_KIR_ATTENTION,
                           tiled && bd_cfamily_copies(kernel->program, BD_KIR_OPERAND_A),
                           tiled && bd_cfamily_copies(kernel->program, BD_KIR_OPERAND_B),
-                          huge, tiled, tiled, tiled, columns, attends, attends};
+                          huge, tiled, tiled, tiled, columns, attends, attends,
+                          groups, groups};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (there[i])
             BD_TRY(bd_cuda_check(

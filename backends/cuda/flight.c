@@ -16,7 +16,7 @@ enum {
     NOT_READY = 600, /* CUresult */
     SPIN_NS = 50000, /* with cores to spare */
     CORES_TO_SPARE = 4,
-    NAP_PART = 16, /* of the time waited so far: so long it sleeps */
+    NAP_PART = 16, /* of the time waited so far, or in vain: so long it sleeps */
     NAP_NS_MOST = 200000,
     SLACK_NS = 1000,
     PAUSES = 16,
@@ -76,7 +76,7 @@ static int wait_for(const bd_device *device, const bd_cuda_flight *flight)
         else if (now < due)
             nap(due - spin_ns - now < part ? due - spin_ns - now : part);
         else
-            nap(part);
+            nap((now - due) / NAP_PART + 1);
     }
 }
 

@@ -37,7 +37,7 @@ static bd_cuda_grid attention_grid(const bd_kernel *kernel, const int64_t *ints,
 {
     const bd_kir *program = kernel->program;
     bd_cuda_grid tiled;
-    if (bd_cuda_attention_grid(kernel, ints, &tiled))
+    if (bd_cuda_attention_grid(kernel, ints, processors, &tiled))
         return tiled;
     int64_t rows =
         bd_extent_of(program, ints, BD_KIR_BATCH) * bd_extent_of(program, ints, BD_KIR_M);

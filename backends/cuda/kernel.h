@@ -19,6 +19,7 @@ struct bd_kernel {
     void *rows, *rows_many, *parts, *vectors, *vectors_many, *teams, *wides, *held, *down;
     void *product, *attend;
     void *copy_a, *copy_b, *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
+    void *groups_64, *groups_128;
     bd_cfamily_loop loop;
     const uint16_t *wide_accesses; /* those that wide entries reach by wide pieces */
     int wide_count;
@@ -47,7 +48,9 @@ bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int
 bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
                           bd_cuda_grid *out);
 /* False if this attention is for the function `attend`. */
-bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cuda_grid *out);
+bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
+                            bd_cuda_grid *out);
 /* The most shared memory that tiles take. */
 size_t bd_cuda_product_room(bd_cfamily_tiles tiles, bool huge);
 size_t bd_cuda_attention_room(const bd_kir *program, int64_t width);
+size_t bd_cuda_groups_room(int64_t width);

@@ -289,7 +289,17 @@ size_t bd_cuda_attention_room(const bd_kir *program, int64_t width)
     return blocks > sums ? blocks : sums;
 }
 
-bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cuda_grid *out)
+/* Queries, and the ring of keys and values, whose last slot has room for the sums if it is large
+ * enough. */
+size_t bd_cuda_groups_room(int64_t width)
+{
+    size_t block = (size_t)BD_CFAMILY_QUERIES * (size_t)width * 2;
+    size_t sums = width < BD_CFAMILY_WIDTH_MOST ? (size_t)BD_CFAMILY_QUERIES * 64 * 4 : 0;
+    return block * (1 + 2 * BD_CFAMILY_GROUPS_RING) + sums;
+}
+
+bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
+                            bd_cuda_grid *out)
 {
     const bd_kir *program = kernel->program;
     sizes z = sizes_of(program, ints);
@@ -306,5 +316,13 @@ bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, bd_cud
                           .threads = BD_CFAMILY_ATTEND_THREADS,
                           .lanes = ways_to_read(kernel, ints),
                           .shared_bytes = bd_cuda_attention_room(program, width)};
+    const int64_t wide = BD_CFAMILY_B_WIDE | BD_CFAMILY_C_WIDE;
+    function = width == most ? kernel->groups_128 : kernel->groups_64;
+    if (function && (out->lanes & wide) == wide) {
+        out->function = function;
+        out->blocks = (unsigned)bd_least(blocks, processors);
+        out->threads = BD_CFAMILY_GROUPS_THREADS;
+        out->shared_bytes = bd_cuda_groups_room(width);
+    }
     return true;
 }

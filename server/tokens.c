@@ -72,11 +72,13 @@ static bool valid_origins(const char *text, size_t size)
     for (size_t at = 0; at <= size;) {
         const char *comma = at < size ? memchr(text + at, ',', size - at) : NULL;
         size_t part = (comma ? (size_t)(comma - text) : size) - at;
-        const char *mark = part ? memmem(text + at, part, "://", 3) : NULL;
-        if (!mark || mark == text + at || mark + 3 == text + at + part)
+        size_t mark = at;
+        while (mark + 3 < at + part && memcmp(text + mark, "://", 3) != 0)
+            mark++;
+        if (mark == at || mark + 3 >= at + part)
             return false;
-        for (const char *byte = text + at; byte < text + at + part; byte++) {
-            if (*byte <= ' ' || *byte >= 0x7F || (byte > mark + 2 && *byte == '/'))
+        for (size_t i = at; i < at + part; i++) {
+            if (text[i] <= ' ' || text[i] >= 0x7F || (i > mark + 2 && text[i] == '/'))
                 return false;
         }
         at += part + 1;

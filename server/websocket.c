@@ -209,7 +209,8 @@ static bd_error *end_message(bd_connection *connection)
     bd_websocket *websocket = connection->websocket;
     if (!websocket->in_message)
         BD_FAIL(PROTOCOL, "a WebSocket message is empty");
-    BD_TRY(bd_connection_take(connection, NULL, 0)); /* what was read straight to its place */
+    /* What was read straight to its place may have completed a frame. */
+    BD_TRY(bd_connection_take(connection, websocket->decoder.data, 0));
     websocket->in_message = false;
     if (connection->parts_taken != websocket->parts_before + 1 ||
         !bd_frame_parser_between(&connection->parser))

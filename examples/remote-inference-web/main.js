@@ -60,6 +60,7 @@ async function infer() {
   dirty = true;
   if (busy || !network) return;
   busy = true;
+  at("verdict").setAttribute("aria-busy", "true");
   try {
     while (dirty) {
       dirty = false;
@@ -76,6 +77,7 @@ async function infer() {
     lost(error);
   } finally {
     busy = false;
+    at("verdict").setAttribute("aria-busy", "false");
   }
 }
 

@@ -2,7 +2,7 @@
 // Daemons of a test's own, and a proxy that records what a client sends.
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -57,7 +57,7 @@ export class Daemon {
   }
 }
 
-/** Stands between a client and a daemon. */
+/** Stands between a client and a daemon's TCP listener. */
 export class Proxy {
   readonly sent: Buffer[] = [];
   private readonly sockets: Socket[] = [];
@@ -73,10 +73,11 @@ export class Proxy {
   }
 
   static async start(daemon: Daemon): Promise<Proxy> {
-    const path = join(daemon.path, "..", `proxy${Math.random()}.sock`), server = createServer({ allowHalfOpen: true });
-    const proxy = new Proxy(server, `unix://${path}`);
+    const port = await daemon.port("tcp"), server = createServer({ allowHalfOpen: true });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const proxy = new Proxy(server, `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`);
     server.on("connection", (client) => {
-      const upstream = createConnection({ path: daemon.path, allowHalfOpen: true });
+      const upstream = createConnection({ port, host: "127.0.0.1", allowHalfOpen: true });
       proxy.sockets.push(client, upstream);
       client.on("data", (bytes: Buffer) => {
         proxy.sent.push(bytes);
@@ -88,7 +89,6 @@ export class Proxy {
       upstream.on("data", (bytes: Buffer) => { if (proxy.answers) client.write(bytes); })
         .on("end", () => client.end()).on("error", () => client.destroy());
     });
-    await new Promise<void>((resolve) => server.listen(path, resolve));
     return proxy;
   }
 

@@ -21,7 +21,7 @@ async function freePort(): Promise<number> {
 
 /** Waits until an element says what is expected. */
 async function says(page: Page, id: string, what: RegExp): Promise<void> {
-  await page.waitForFunction(([at, source]) => new RegExp(source!).test(document.getElementById(at!)!.innerText), [id, what.source], { timeout: 60_000 })
+  await page.waitForFunction(([at, source]) => new RegExp(source!).test(document.getElementById(at!)!.innerText), [id, what.source], { timeout: 120_000 })
     .catch(async () => expect(await text(page, id)).toMatch(what));
 }
 

@@ -9,6 +9,7 @@
 #include "proto/base/assert.h"
 #include "proto/base/log.h"
 #include "server/net.h"
+#include "server/resume.h"
 
 enum {
     READ_ROUNDS = 8,
@@ -246,7 +247,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     if (status >= 0)
         events = bd_stream_ready(&connection->stream, events);
     if (status < 0)
-        bd_connection_close(connection);
+        bd_connection_lose(connection);
     else if (events & UV_READABLE)
         read_some(connection);
     if (connection->state != BD_CONNECTION_CLOSED && (events & UV_WRITABLE))
@@ -307,7 +308,7 @@ static void read_some(bd_connection *connection)
             return;
         if (got < 0) {
             note_failed_handshake(connection);
-            bd_connection_close(connection);
+            bd_connection_lose(connection);
             return;
         }
         size_t size = (size_t)got, direct = size < room ? size : room;
@@ -319,11 +320,13 @@ static void read_some(bd_connection *connection)
             bd_ws_filled(&connection->websocket->decoder, place, direct);
         if (direct)
             bd_frame_parser_filled(&connection->parser, direct);
+        connection->session.resume.received += direct;
         bd_error *error = take_bytes(connection, daemon->receive, size - direct);
         if (error)
             bd_connection_fail(connection, error);
         if (connection->stream.came_fd >= 0 && !bd_frame_parser_is_within(&connection->parser))
             close(bd_stream_take_fd(&connection->stream)); /* no message claimed it */
+        bd_resume_acknowledge(connection);
         if (size < room + sizeof daemon->receive ||
             daemon->counters.frames_in - frames_before > MESSAGES_A_TURN)
             return;
@@ -352,9 +355,11 @@ bd_error *bd_connection_take(bd_connection *connection, const uint8_t *bytes, si
     }
     while (connection->state == BD_CONNECTION_HELLO || connection->state == BD_CONNECTION_OPEN) {
         bd_frame_event event;
+        bool opened = connection->state == BD_CONNECTION_OPEN;
         BD_TRY(bd_frame_parser_feed(&connection->parser, bytes + offset, size - offset, &taken,
                                     &event));
         offset += taken;
+        connection->session.resume.received += opened ? taken : 0;
         if (event == BD_FRAME_MORE)
             break;
         if (event == BD_FRAME_MESSAGE) {
@@ -401,23 +406,6 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
     return NULL;
 }
 
-/* Frames that spend no credit are counted instead. The first of a turn is free: who waits for his
- * answers may ask as often as he likes. */
-bd_error *bd_connection_count_free_frame(bd_connection *connection)
-{
-    int64_t second = bd_daemon_now_ms(connection->daemon) / 1000;
-    if (connection->free_frames_second != second) {
-        connection->free_frames_second = second;
-        connection->free_frames = 0;
-    }
-    if (connection->free_frames_turn++ == 0)
-        return NULL;
-    if (++connection->free_frames > BURN_FREE_FRAMES_MAX)
-        BD_FAIL(PROTOCOL, "more than %d frames that cost no credit came within a second",
-                BURN_FREE_FRAMES_MAX);
-    return NULL;
-}
-
 /* At once, or, who shows wrong identities again and again, later. */
 static bd_error *refuse(bd_connection *connection, bd_error *own_error)
 {
@@ -446,6 +434,8 @@ static bd_error *take_message(bd_connection *connection)
         return NULL;
     bd_message *message = &connection->message;
     BD_TRY(bd_message_decode(frame, connection->parser.message, BD_MESSAGE_FROM_CLIENT, message));
+    if (connection->state == BD_CONNECTION_HELLO && message->type == BD_MESSAGE_RESUME)
+        return bd_connection_resume(connection, &message->resume);
     if (connection->state == BD_CONNECTION_HELLO && message->type != BD_MESSAGE_HELLO)
         BD_FAIL(PROTOCOL, "the first message must be HELLO, not %s", facts->name);
     uint8_t *payload = NULL;
@@ -469,7 +459,7 @@ static void flush(bd_connection *connection)
 {
     if (connection->state == BD_CONNECTION_CLOSED)
         return;
-    for (int round = 0;; round++) {
+    for (int round = 0; connection->state != BD_CONNECTION_DETACHED; round++) {
         if (connection->state == BD_CONNECTION_OPEN)
             bd_session_pump(connection);
         else if (connection->state == BD_CONNECTION_HTTP && bd_web_pump(connection))
@@ -480,7 +470,7 @@ static void flush(bd_connection *connection)
         bd_error *error = bd_outbox_write(&connection->outbox, &connection->stream, &written);
         if (error) {
             bd_error_free(error); /* the peer hung up: nothing to tell and nobody to tell it to */
-            bd_connection_close(connection);
+            bd_connection_lose(connection);
             return;
         }
         connection->bytes_out += written;
@@ -491,7 +481,8 @@ static void flush(bd_connection *connection)
         if (written < wanted)
             break;
     }
-    if (connection->outbox.bytes > (uint64_t)connection->daemon->config->outbound) {
+    if (connection->outbox.bytes + connection->outbox.kept_bytes >
+        (uint64_t)connection->daemon->config->outbound) {
         connection->daemon->counters.slow_closed++;
         bd_log(BD_LOG_WARN, "connection",
                "closing session=%" PRIu64 " reason=\"%zu bytes wait for it\"",
@@ -499,6 +490,8 @@ static void flush(bd_connection *connection)
         bd_connection_close(connection);
         return;
     }
+    if (connection->state == BD_CONNECTION_DETACHED)
+        return;
     if (connection->state == BD_CONNECTION_LINGERING && !connection->outbox.bytes)
         bd_stream_finish(&connection->stream);
     await(connection, bd_stream_events(&connection->stream, connection->outbox.bytes > 0));
@@ -573,6 +566,10 @@ void bd_connection_tick(bd_connection *connection, int64_t now_ms)
     case BD_CONNECTION_OPEN:
         tick_open(connection, now_ms);
         break;
+    case BD_CONNECTION_DETACHED:
+        if (now_ms - connection->detached_ms > config->resume_grace)
+            bd_connection_close(connection);
+        return;
     case BD_CONNECTION_LINGERING:
         if (now_ms - connection->lingering_ms > LINGER_MS)
             bd_connection_close(connection);

@@ -22,6 +22,7 @@ typedef enum bd_connection_state {
     BD_CONNECTION_HELLO,     /* HELLO must come */
     BD_CONNECTION_REFUSED,   /* it showed a wrong identity, and hears of it in a while */
     BD_CONNECTION_OPEN,
+    BD_CONNECTION_DETACHED,  /* the peer is lost, its session is kept for a while */
     BD_CONNECTION_LINGERING, /* a last error goes out, what comes in is dropped */
     BD_CONNECTION_CLOSED,
 } bd_connection_state;
@@ -46,7 +47,7 @@ struct bd_connection {
     bd_web *web;             /* NULL: it does not speak HTTP */
     bd_websocket *websocket; /* NULL: frames come and go as they are */
     bd_outbox outbox;
-    int64_t opened_ms, read_ms, written_ms, lingering_ms, refused_until_ms;
+    int64_t opened_ms, read_ms, written_ms, lingering_ms, refused_until_ms, detached_ms;
     bd_error *refusal; /* while REFUSED */
     int pings_unanswered;
     uint32_t free_frames_turn, free_frames; /* that spend no credit: of this turn, of this second */
@@ -76,6 +77,11 @@ void bd_connection_flush_all(bd_daemon *daemon);
 void bd_connection_fail(bd_connection *connection, bd_error *own_error);
 /* Frees the session's holdings, says goodbye where the transport knows how, then closes. */
 void bd_connection_hang_up(bd_connection *connection, bd_code code);
+/* The connection takes the place of another one that has the key (server/resume.c). */
+bd_error *bd_connection_resume(bd_connection *connection,
+                               const struct bd_message_resume *resume) BD_MUST_USE;
+/* The peer is gone: the session waits for it, or the connection closes. */
+void bd_connection_lose(bd_connection *connection);
 /* Closes at once. */
 void bd_connection_close(bd_connection *connection);
 /* Deadlines; called about four times a second while any connection has one. */

@@ -196,7 +196,9 @@ static void tick_draining(bd_connection *connection, int64_t now_ms)
         now_ms - connection->daemon->drain_started_ms > connection->daemon->config->drain_timeout;
     if (connection->state == BD_CONNECTION_LINGERING)
         return;
-    if (late && bd_session_busy(&connection->session))
+    if (connection->state == BD_CONNECTION_DETACHED)
+        bd_connection_close(connection);
+    else if (late && bd_session_busy(&connection->session))
         bd_connection_fail(connection,
                            BD_ERROR(UNAVAILABLE, "the daemon shut down before it could answer"));
     else if (late || (quiet && !bd_session_busy(&connection->session) && !connection->outbox.bytes))

@@ -30,23 +30,37 @@ static bd_out_segment *push(bd_outbox *outbox)
     return segment;
 }
 
-static void pop(bd_outbox *outbox)
+static void end_segment(bd_outbox *outbox, const bd_out_segment *segment)
 {
-    bd_out_segment *segment = at(outbox, 0);
     if (segment->release)
         segment->release(segment->owner);
     if (segment->block && segment->capacity_bytes == BLOCK_BYTES && !outbox->spare)
         outbox->spare = segment->block;
     else
         bd_free(segment->block);
+}
+
+static void pop(bd_outbox *outbox)
+{
+    const bd_out_segment *segment = at(outbox, 0);
+    if (outbox->keeps && segment->done_bytes) {
+        *bd_vec_push(&outbox->kept) = *segment;
+        outbox->kept_bytes += segment->done_bytes;
+    } else {
+        end_segment(outbox, segment);
+    }
     outbox->first = (outbox->first + 1) & (outbox->capacity - 1);
     outbox->count--;
 }
 
 void bd_outbox_deinit(bd_outbox *outbox)
 {
+    outbox->keeps = false;
     while (outbox->count)
         pop(outbox);
+    for (size_t i = 0; i < outbox->kept.count; i++)
+        end_segment(outbox, &outbox->kept.items[i]);
+    bd_vec_deinit(&outbox->kept);
     bd_free(outbox->segments);
     bd_free(outbox->spare);
     *outbox = (bd_outbox){0};
@@ -94,11 +108,13 @@ void bd_outbox_borrow(bd_outbox *outbox, const uint8_t *bytes, size_t size_bytes
 static void advance(bd_outbox *outbox, size_t written)
 {
     outbox->bytes -= written;
+    outbox->written += outbox->keeps ? written : 0;
     while (outbox->count) {
         bd_out_segment *segment = at(outbox, 0);
         size_t part = written < segment->size_bytes ? written : segment->size_bytes;
         segment->bytes += part;
         segment->size_bytes -= part;
+        segment->done_bytes += part;
         written -= part;
         if (segment->size_bytes)
             break;
@@ -130,4 +146,71 @@ bd_error *bd_outbox_write(bd_outbox *outbox, bd_stream *stream, size_t *out_writ
     }
     *out_written = total;
     return NULL;
+}
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+void bd_outbox_keep(bd_outbox *outbox)
+{
+    outbox->keeps = true;
+    outbox->before = outbox->bytes;
+    if (outbox->count) /* its beginning may have been written */
+        outbox->written = at(outbox, 0)->done_bytes;
+    outbox->before += outbox->written;
+}
+
+bd_error *bd_outbox_acknowledge(bd_outbox *outbox, uint64_t received)
+{
+    if (!outbox->keeps || received > outbox->written || received + outbox->before > outbox->written)
+        BD_FAIL(PROTOCOL, "the peer says that it has received %llu bytes, which were not sent",
+                (unsigned long long)received);
+    size_t count = 0;
+    uint64_t until = received + outbox->before;
+    while (count < outbox->kept.count &&
+           outbox->kept_from + outbox->kept.items[count].done_bytes <= until) {
+        const bd_out_segment *segment = &outbox->kept.items[count++];
+        outbox->kept_from += segment->done_bytes;
+        outbox->kept_bytes -= segment->done_bytes;
+        end_segment(outbox, segment);
+    }
+    outbox->kept.count -= count;
+    if (count && outbox->kept.count)
+        memmove(outbox->kept.items, outbox->kept.items + count,
+                outbox->kept.count * sizeof *outbox->kept.items);
+    return NULL;
+}
+
+static void restore(bd_outbox *outbox, bd_out_segment *segment)
+{
+    segment->bytes -= segment->done_bytes;
+    segment->size_bytes += segment->done_bytes;
+    outbox->bytes += segment->done_bytes;
+    segment->done_bytes = 0;
+}
+
+void bd_outbox_rewind(bd_outbox *outbox)
+{
+    size_t count = outbox->count, total = count + outbox->kept.count, capacity = 4;
+    while (capacity < total)
+        capacity *= 2;
+    bd_out_segment *segments = bd_alloc(capacity * sizeof *segments);
+    if (outbox->kept.count)
+        memcpy(segments, outbox->kept.items, outbox->kept.count * sizeof *segments);
+    for (size_t i = 0; i < count; i++)
+        segments[outbox->kept.count + i] = *at(outbox, i);
+    bd_free(outbox->segments);
+    outbox->segments = segments;
+    outbox->first = 0;
+    outbox->count = total;
+    outbox->capacity = capacity;
+    for (size_t i = 0; i < total; i++)
+        restore(outbox, &segments[i]);
+    bd_vec_clear(&outbox->kept);
+    outbox->kept_bytes = 0;
+    outbox->written = outbox->kept_from;
+}
+
+void bd_outbox_skip(bd_outbox *outbox, uint64_t received)
+{
+    advance(outbox, (size_t)(received + outbox->before - outbox->written));
 }

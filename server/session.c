@@ -87,6 +87,23 @@ bd_error *bd_session_message(bd_connection *connection, const bd_message *messag
     return dispatch(connection, message, frame, out_payload);
 }
 
+/* Frames that spend no credit are counted instead. The first of a turn is free: who waits for his
+ * answers may ask as often as he likes. */
+bd_error *bd_connection_count_free_frame(bd_connection *connection)
+{
+    int64_t second = bd_daemon_now_ms(connection->daemon) / 1000;
+    if (connection->free_frames_second != second) {
+        connection->free_frames_second = second;
+        connection->free_frames = 0;
+    }
+    if (connection->free_frames_turn++ == 0)
+        return NULL;
+    if (++connection->free_frames > BURN_FREE_FRAMES_MAX)
+        BD_FAIL(PROTOCOL, "more than %d frames that cost no credit came within a second",
+                BURN_FREE_FRAMES_MAX);
+    return NULL;
+}
+
 static bd_error *spend(bd_session *session, uint64_t cost)
 {
     if (cost > session->credit_bytes)
@@ -134,6 +151,19 @@ static void shut_down(bd_connection *connection, uint64_t request)
     bd_daemon_drain(connection->daemon);
 }
 
+/* What concerns the connection alone. */
+static bd_error *keep_up(bd_connection *connection, const bd_message *message)
+{
+    bd_message pong = {.type = BD_MESSAGE_PONG, .pong.token = message->ping.token};
+    if (message->type == BD_MESSAGE_PING)
+        bd_connection_send(connection, &pong);
+    if (message->type == BD_MESSAGE_RECEIVED)
+        return bd_outbox_acknowledge(&connection->outbox, message->received.bytes);
+    if (message->type == BD_MESSAGE_BYE)
+        connection->session.resume.is_on = false;
+    return NULL; /* any byte counts as a sign of life */
+}
+
 static bd_error *dispatch(bd_connection *connection, const bd_message *message,
                           const bd_frame *frame, uint8_t **out_payload)
 {
@@ -141,11 +171,10 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_HELLO:
         return hello(connection, &message->hello);
     case BD_MESSAGE_PING:
-        bd_connection_send(
-            connection, &(bd_message){.type = BD_MESSAGE_PONG, .pong.token = message->ping.token});
-        return NULL;
     case BD_MESSAGE_PONG:
-        return NULL; /* any byte counts as a sign of life */
+    case BD_MESSAGE_RECEIVED:
+    case BD_MESSAGE_BYE:
+        return keep_up(connection, message);
     case BD_MESSAGE_CANCEL:
         cancel(connection, message->cancel.request);
         return NULL;
@@ -186,6 +215,8 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
         shut_down(connection, message->shutdown.request);
         return NULL;
     case BD_MESSAGE_NONE:
+    case BD_MESSAGE_RESUME: /* the first message, or none */
+    case BD_MESSAGE_RESUMED:
     case BD_MESSAGE_WELCOME:
     case BD_MESSAGE_GOAWAY:
     case BD_MESSAGE_CREDIT:
@@ -203,7 +234,7 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bd_error *identify(bd_connection *connection, const struct bd_message_hello *hello)
+bd_error *bd_session_identify(const bd_connection *connection, bd_text token, bd_principal *out)
 {
     const bd_stream *stream = &connection->stream;
     const bd_websocket *websocket = connection->websocket;
@@ -213,11 +244,10 @@ static bd_error *identify(bd_connection *connection, const struct bd_message_hel
                           .uid = connection->peer_uid,
                           .subject = stream->tls ? bd_tls_subject(stream->tls) : "",
                           .origin = websocket ? websocket->origin : "",
-                          .token = hello->token};
-    if (websocket && !hello->token.size_bytes)
+                          .token = token};
+    if (websocket && !token.size_bytes)
         visitor.token = bd_text_of(websocket->token);
-    return bd_access_identify(&connection->daemon->access, &visitor,
-                              &connection->session.principal);
+    return bd_access_identify(&connection->daemon->access, &visitor, out);
 }
 
 static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)
@@ -247,7 +277,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     bd_session *session = &connection->session;
     if (session->number)
         BD_FAIL(PROTOCOL, "HELLO came twice");
-    BD_TRY(identify(connection, hello));
+    BD_TRY(bd_session_identify(connection, hello->token, &session->principal));
     BD_TRY(check_hello(connection, hello));
     session->number = ++daemon->next_session;
     session->opened_ms = bd_daemon_now_ms(daemon);
@@ -259,6 +289,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         session->answers_pings |= bd_text_equal(hello->features.items[i], "keepalive");
         connection->stream.takes_fds |= connection->is_unix && daemon->config->regions &&
                                         bd_text_equal(hello->features.items[i], "regions");
+        if (bd_text_equal(hello->features.items[i], "resume"))
+            bd_resume_offer(connection);
     }
     session->regions.bytes_max = (uint64_t)daemon->config->regions;
     bd_text_copy(hello->client, session->client, sizeof session->client);
@@ -279,13 +311,18 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
                                       .idle_ms = session->idle_ms,
                                       .device = bd_text_of(daemon->config->device),
                                       .devices = {.count = 1,
-                                                  .items = {bd_text_of(daemon->config->device)}}}};
+                                                  .items = {bd_text_of(daemon->config->device)}},
+                                      .resume_key = bd_text_of(session->resume.key),
+                                      .resume_ms = (uint64_t)daemon->config->resume_grace}};
     bd_texts *features = &welcome.welcome.features;
     if (session->answers_pings)
         features->items[features->count++] = bd_text_of("keepalive");
     if (connection->stream.takes_fds)
         features->items[features->count++] = bd_text_of("regions");
+    if (session->resume.is_on)
+        features->items[features->count++] = bd_text_of("resume");
     bd_connection_send(connection, &welcome);
+    bd_resume_begin(connection);
     bd_log(BD_LOG_INFO, "session", "open session=%" PRIu64 " principal=\"%s\" client=\"%s\"",
            session->number, session->principal.name, session->client);
     return NULL;

@@ -12,6 +12,7 @@
 #include "proto/message.h"
 #include "server/principal.h"
 #include "server/region.h"
+#include "server/resume.h"
 
 typedef struct bd_connection bd_connection;
 typedef struct bd_download bd_download;
@@ -27,6 +28,7 @@ typedef struct bd_session {
     bool answers_pings;
     bd_map requests;     /* numbers that the engine has yet to answer */
     bd_map uploads;      /* id → bd_upload */
+    bd_resume resume;
     bd_regions regions;
     bd_map region_reads; /* numbers of GET_REGIONs that the engine has yet to answer */
     uint64_t frame_cost; /* of the frame that comes in; 0 once a request carries it */
@@ -35,6 +37,9 @@ typedef struct bd_session {
     bd_download *downloads_first, *downloads_last;
 } bd_session;
 
+/* Who speaks on the connection, with the token that it showed. */
+bd_error *bd_session_identify(const bd_connection *connection, bd_text token,
+                              bd_principal *out) BD_MUST_USE;
 /* A complete message; *out_payload is where its payload goes, NULL drops it. An error closes the
  * connection; what concerns only the request is answered and gives NULL. */
 bd_error *bd_session_message(bd_connection *connection, const bd_message *message,

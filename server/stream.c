@@ -2,6 +2,7 @@
 #include "server/stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -121,13 +122,31 @@ void bd_stream_finish(bd_stream *stream)
     shutdown(stream->fd, SHUT_WR);
 }
 
+static void end_tls(bd_stream *stream)
+{
+    if (!stream->tls)
+        return;
+    bd_tls_finish(stream->tls);
+    bd_tls_link_destroy(stream->tls);
+    stream->tls = NULL;
+}
+
+bd_error *bd_stream_detach(bd_stream *stream)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0)
+        BD_FAIL(UNAVAILABLE, "no descriptor: %s", strerror(errno));
+    end_tls(stream);
+    int placed = dup3(nothing, stream->fd, O_CLOEXEC);
+    close(nothing);
+    if (placed < 0)
+        BD_FAIL(UNAVAILABLE, "no descriptor: %s", strerror(errno));
+    return NULL;
+}
+
 void bd_stream_close(bd_stream *stream)
 {
-    if (stream->tls) {
-        bd_tls_finish(stream->tls);
-        bd_tls_link_destroy(stream->tls);
-        stream->tls = NULL;
-    }
+    end_tls(stream);
     if (stream->came_fd >= 0)
         close(bd_stream_take_fd(stream));
     close(stream->fd);

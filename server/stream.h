@@ -44,4 +44,6 @@ bool bd_stream_established(const bd_stream *stream);
 const char *bd_stream_problem(const bd_stream *stream);
 /* Tells the peer that nothing more comes; reading goes on. */
 void bd_stream_finish(bd_stream *stream);
+/* Hangs up, but keeps the descriptor's number until bd_stream_close: poll handles go by it. */
+bd_error *bd_stream_detach(bd_stream *stream) BD_MUST_USE;
 void bd_stream_close(bd_stream *stream);

@@ -175,6 +175,11 @@ static bd_error *connect_host(burn_context *context, const char *url, int timeou
     return web ? bd_websocket_open(context, shown, timeout_ms) : NULL;
 }
 
+bd_error *bd_reconnect(burn_context *context, int timeout_ms)
+{
+    return connect_host(context, context->url, timeout_ms);
+}
+
 static bd_error *connect_url(burn_context *context, const char *url, int timeout_ms)
 {
     snprintf(context->url, sizeof context->url, "%s", url);

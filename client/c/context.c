@@ -43,6 +43,7 @@ static void destroy(burn_context *context)
 {
     pthread_mutex_destroy(&context->lock);
     pthread_cond_destroy(&context->fed);
+    bd_fifo_deinit(&context->kept);
     if (context->alive)
         munmap(context->alive, PAGE_BYTES);
     bd_free(context);
@@ -63,8 +64,9 @@ static bd_error *open_context(burn_context *context)
     struct timeval slice = {.tv_usec = BD_WAIT_SLICE_MS * 1000};
     if (setsockopt(context->fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)
         BD_FAIL(UNAVAILABLE, "the socket takes no time-out");
-    context->session =
-        bd_session_create("burn-client " BURN_VERSION, context->options.device, context->token);
+    bool remote = strncmp(context->url, "tcp:", 4) == 0 || strncmp(context->url, "tls:", 4) == 0;
+    context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device,
+                                         context->token, remote);
     memset(context->token, 0, sizeof context->token);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);
@@ -72,7 +74,9 @@ static bd_error *open_context(burn_context *context)
                     ((uint64_t)bd_now_us() ^ (uint64_t)getpid() << 40) & INT64_MAX, 0);
     if (timeout_ms <= 0) /* a private daemon has time: if it ends, that is noticed */
         timeout_ms = context->daemon > 0 ? PRIVATE_MS : CONNECT_MS;
-    return bd_wait_open(context, timeout_ms);
+    BD_TRY(bd_wait_open(context, timeout_ms));
+    bd_resume_begin(context);
+    return NULL;
 }
 
 burn_status burn_open(const burn_options *options, burn_context **out_context)
@@ -116,6 +120,8 @@ void burn_close(burn_context *context)
     context->closed = true;
     if (!child && context->client) {
         bd_client_flush(context->client);
+        bd_client_bye(context->client);
+        context->resumes = false;
         bd_error_free(bd_send_now(context));
         bd_client_fail(context->client, BD_ERROR(UNAVAILABLE, "the connection was closed"));
         bd_link_finish(context);

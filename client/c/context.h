@@ -8,9 +8,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "burn/burn.h"
 #include "client/core/client.h"
+#include "client/core/fifo.h"
 #include "client/core/recording.h"
 #include "client/core/tensor.h"
 
@@ -39,6 +41,10 @@ struct burn_context {
     bd_session *session;
     bd_client *client;
     burn_options options;
+    bool resumes;       /* a lost connection is made anew */
+    bool unread;        /* it was: bytes may be there that poll does not tell of */
+    bd_fifo kept;       /* what was sent and the daemon may not have */
+    uint64_t kept_from; /* offset of its first byte */
     bd_host_region *slots; /* for memory that is in no region; or NULL */
     bool slots_busy;
     uint64_t next_region;
@@ -94,7 +100,16 @@ void bd_region_close(burn_context *context);
 /* ---- token.c ---- */
 /* BURN_TOKEN, or what stands in BURN_TOKEN_FILE; "" for none. INVALID if it can be no token. */
 bd_error *bd_find_token(char *room, size_t room_bytes) BD_MUST_USE;
+/* ---- resume.c ---- */
+/* After the handshake: what is sent from here on is kept. */
+void bd_resume_begin(burn_context *context);
+void bd_resume_keep(burn_context *context, const struct iovec *parts, size_t size_bytes);
+/* The connection is lost: true if there is a new one in its place, where both sides go on. */
+bool bd_resume(burn_context *context);
+
 /* ---- connect.c ---- */
+/* To the same daemon again. */
+bd_error *bd_reconnect(burn_context *context, int timeout_ms) BD_MUST_USE;
 /* A connected socket for the options' URL, or for the first of the look-up that answers. */
 bd_error *bd_connect(burn_context *context) BD_MUST_USE;
 /* ---- spawn.c ---- */

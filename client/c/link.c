@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/c/link.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -53,16 +54,32 @@ bool bd_link_flush_below(burn_context *context)
     return context->secure && bd_secure_flush(context->secure);
 }
 
+/* A connection that is lost and resumed is one on which nothing goes just now. */
+static ssize_t result_of(burn_context *context, ssize_t count, bool ends)
+{
+    bool passes = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+    if (count > 0 || passes || !(count < 0 || ends) || !context->resumes)
+        return count;
+    int number = errno;
+    bool resumed = bd_resume(context);
+    errno = resumed ? EAGAIN : number;
+    return resumed ? -1 : count;
+}
+
 ssize_t bd_link_read(burn_context *context, void *bytes, size_t size)
 {
-    return context->websocket ? bd_websocket_read(context, bytes, size)
-                              : bd_link_read_below(context, bytes, size);
+    ssize_t count = context->websocket ? bd_websocket_read(context, bytes, size)
+                                       : bd_link_read_below(context, bytes, size);
+    return result_of(context, count, true);
 }
 
 ssize_t bd_link_write(burn_context *context, const struct iovec *parts, int count, int fd)
 {
-    return context->websocket ? bd_websocket_write(context, parts, count)
-                              : bd_link_write_below(context, parts, count, fd);
+    ssize_t written = context->websocket ? bd_websocket_write(context, parts, count)
+                                         : bd_link_write_below(context, parts, count, fd);
+    if (written > 0 && context->resumes)
+        bd_resume_keep(context, parts, (size_t)written);
+    return result_of(context, written, false);
 }
 
 bool bd_link_flush(burn_context *context)

@@ -125,11 +125,13 @@ static bd_error *await_answer(burn_context *context)
 static bd_error *await_either(burn_context *context, bool sends)
 {
     struct pollfd entry = {.fd = context->fd, .events = (short)(sends ? POLLIN | POLLOUT : POLLIN)};
+    bool unread = context->unread;
+    context->unread = false;
     pthread_mutex_unlock(&context->lock);
-    poll(&entry, 1, BD_WAIT_SLICE_MS);
+    poll(&entry, 1, unread ? 0 : BD_WAIT_SLICE_MS);
     pthread_mutex_lock(&context->lock);
     BD_TRY(bd_client_failure(context->client));
-    return entry.revents ? move(context) : NULL;
+    return entry.revents || unread ? move(context) : NULL;
 }
 
 static bd_error *await_socket(burn_context *context)
@@ -139,7 +141,8 @@ static bd_error *await_socket(burn_context *context)
     bool sends = bd_link_flush(context) || bd_client_output(context->client, &bytes) > 0;
     bool direct = bd_client_room(context->client, &place) >= DIRECT_BYTES_MIN;
     context->reading = true;
-    bool polls = sends || direct || context->secure || context->websocket;
+    bool polls =
+        sends || direct || context->secure || context->websocket || context->resumes;
     bd_error *error = polls ? await_either(context, sends) : await_answer(context);
     context->reading = false;
     pthread_cond_broadcast(&context->fed);

@@ -25,7 +25,8 @@ typedef enum bd_client_phase {
 
 /* `device` may be NULL: the daemon's first; `token` NULL: the socket says who we are. Preface and
  * HELLO are in the output at once. */
-bd_client *bd_client_create(const char *library, const char *device, const char *token);
+bd_client *bd_client_create(const char *library, const char *device, const char *token,
+                            bool resumes);
 /* All tensors must be released before. */
 void bd_client_destroy(bd_client *client);
 
@@ -40,6 +41,8 @@ typedef struct bd_client_facts {
     uint64_t session, credit_bytes;
     uint32_t batch_bytes_max, chunk_bytes_max;
     bool regions; /* both sides can share memory */
+    char resume_key[65]; /* "": a lost connection cannot be resumed */
+    uint64_t resume_ms;
     char server[BURN_TEXT_BYTES_MAX + 1], device[BURN_TEXT_BYTES_MAX + 1];
     char devices[1024]; /* one a line */
 } bd_client_facts;
@@ -62,6 +65,12 @@ bd_error *bd_client_feed(bd_client *client, const uint8_t *bytes, size_t size_by
 /* Place into which tensor bytes may be read directly; then feed what came after. */
 size_t bd_client_room(const bd_client *client, uint8_t **out_place);
 bd_error *bd_client_filled(bd_client *client, size_t size_bytes) BD_MUST_USE;
+
+/* ---- resuming: what both sides count, from HELLO and WELCOME on ---- */
+uint64_t bd_client_received(const bd_client *client);
+uint64_t bd_client_peer_received(const bd_client *client);
+/* The daemon need not wait for it to come again. */
+void bd_client_bye(bd_client *client);
 
 /* ---- requests ---------------------------------------------------------------------------------
  * The caller owns the struct until `done`, or until bd_client_forget. */

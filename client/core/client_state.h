@@ -34,6 +34,8 @@ struct bd_client {
     bool output_is_control;  /* what the last bd_client_output gave */
     uint64_t credit_bytes;
     uint64_t bytes_sent;
+    uint64_t received, acknowledged; /* bytes after WELCOME; of these: the daemon knows */
+    uint64_t peer_received;          /* bytes after HELLO that the daemon has */
 
     uint8_t *batch; /* op records, BURN_BATCH_BYTES_MAX */
     size_t batch_bytes;

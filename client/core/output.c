@@ -104,6 +104,12 @@ void bd_client_send_control(bd_client *client, const bd_message *message)
     bd_fifo_commit(&client->control, bytes);
 }
 
+void bd_client_bye(bd_client *client)
+{
+    if (client->phase == BD_CLIENT_OPEN && client->facts.resume_key[0])
+        bd_client_send_control(client, &(bd_message){.type = BD_MESSAGE_BYE});
+}
+
 static void enqueue(bd_client *client, const bd_message *message, const void *payload,
                     size_t payload_bytes)
 {

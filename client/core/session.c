@@ -10,10 +10,11 @@
 
 /* A blocking client reads only while it waits, so it asks not to be pinged; the end of the
  * stream tells the daemon when it is gone. */
-enum { IDLE_MS = 24 * 3600 * 1000 };
+enum { IDLE_MS = 24 * 3600 * 1000, ACKNOWLEDGE_BYTES = 256 * 1024 };
 enum { TLS_ALERT = 0x15 }; /* the first byte of who awaited a TLS handshake */
 
-bd_client *bd_client_create(const char *library, const char *device, const char *token)
+bd_client *bd_client_create(const char *library, const char *device, const char *token,
+                            bool resumes)
 {
     bd_client *client = bd_alloc_zeroed(sizeof *client);
     client->batch = bd_alloc(BURN_BATCH_BYTES_MAX);
@@ -32,6 +33,8 @@ bd_client *bd_client_create(const char *library, const char *device, const char 
                                   .features = {.count = 1, .items = {bd_text_of("regions")}},
                                   .idle_ms = IDLE_MS,
                                   .token = bd_text_of(token)}};
+    if (resumes)
+        hello.hello.features.items[hello.hello.features.count++] = bd_text_of("resume");
     bd_client_send_control(client, &hello);
     return client;
 }
@@ -137,6 +140,8 @@ static void welcome(bd_client *client, const struct bd_message_welcome *message)
         facts->devices[used++] = '\n';
     }
     facts->devices[used] = '\0';
+    bd_text_copy(message->resume_key, facts->resume_key, sizeof facts->resume_key);
+    facts->resume_ms = message->resume_ms;
     for (uint32_t i = 0; i < message->features.count; i++)
         facts->regions |= bd_text_equal(message->features.items[i], "regions");
     client->credit_bytes = message->credit_bytes;
@@ -262,6 +267,10 @@ static bd_error *end_message(bd_client *client)
     case BD_MESSAGE_PONG:
         pong(client, message->pong.token);
         break;
+    case BD_MESSAGE_RECEIVED:
+        if (message->received.bytes > client->peer_received)
+            client->peer_received = message->received.bytes;
+        break;
     case BD_MESSAGE_CREDIT:
         client->credit_bytes += message->credit.bytes;
         bd_client_release_credit(client);
@@ -338,7 +347,9 @@ static bd_error *take(bd_client *client, const uint8_t *bytes, size_t size_bytes
     for (;;) {
         size_t taken = 0;
         bd_frame_event event = BD_FRAME_MORE;
+        bool opened = client->phase == BD_CLIENT_OPEN;
         BD_TRY(bd_frame_parser_feed(&client->parser, bytes, size_bytes, &taken, &event));
+        client->received += opened ? taken : 0;
         bytes += taken;
         size_bytes -= taken;
         if (event == BD_FRAME_MORE)
@@ -353,6 +364,26 @@ static bd_error *take(bd_client *client, const uint8_t *bytes, size_t size_bytes
     }
 }
 
+static void acknowledge(bd_client *client)
+{
+    if (!client->facts.resume_key[0] ||
+        client->received - client->acknowledged < ACKNOWLEDGE_BYTES)
+        return;
+    client->acknowledged = client->received;
+    bd_message message = {.type = BD_MESSAGE_RECEIVED, .received.bytes = client->received};
+    bd_client_send_control(client, &message);
+}
+
+uint64_t bd_client_received(const bd_client *client)
+{
+    return client->received;
+}
+
+uint64_t bd_client_peer_received(const bd_client *client)
+{
+    return client->peer_received;
+}
+
 bd_error *bd_client_feed(bd_client *client, const uint8_t *bytes, size_t size_bytes)
 {
     if (client->failure)
@@ -360,6 +391,8 @@ bd_error *bd_client_feed(bd_client *client, const uint8_t *bytes, size_t size_by
     bd_error *error = take(client, bytes, size_bytes);
     if (error)
         bd_client_fail(client, bd_error_retain(error));
+    else
+        acknowledge(client);
     return error;
 }
 
@@ -383,5 +416,6 @@ size_t bd_client_incoming(const bd_client *client, bd_pending **out_pending, siz
 bd_error *bd_client_filled(bd_client *client, size_t size_bytes)
 {
     bd_frame_parser_filled(&client->parser, size_bytes);
+    client->received += size_bytes;
     return bd_client_feed(client, NULL, 0);
 }

@@ -12,10 +12,11 @@ enum { INPUTS_INLINE = 16, OUTPUTS_INLINE = 4 };
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-bd_session *bd_session_create(const char *library, const char *device, const char *token)
+bd_session *bd_session_create(const char *library, const char *device, const char *token,
+                              bool resumes)
 {
     bd_session *session = bd_alloc_zeroed(sizeof *session);
-    session->client = bd_client_create(library, device, token);
+    session->client = bd_client_create(library, device, token, resumes);
     session->grad_enabled = true;
     session->next_program = 1;
     return session;

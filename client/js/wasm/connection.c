@@ -41,7 +41,7 @@ js_words *JS_EXPORT(results)(void)
  * once. */
 void JS_EXPORT(open)(const char *library, const char *device, const char *token)
 {
-    instance.session = bd_session_create(library, device, token);
+    instance.session = bd_session_create(library, device, token, false);
     instance.client = bd_session_client(instance.session);
 }
 

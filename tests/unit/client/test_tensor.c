@@ -14,7 +14,7 @@ static loopback loop;
 
 static void begin(void)
 {
-    session = bd_session_create("test 1", NULL, NULL);
+    session = bd_session_create("test 1", NULL, NULL, false);
     loopback_init(&loop, bd_session_client(session));
     loopback_open(&loop, 1 << 24);
 }

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A connection that is lost comes back: a proxy cuts it at random points of a training loop, which ends with the same bits;
+what the daemon keeps meanwhile, for how long, and for whom."""
+
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+import textwrap
+import threading
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import pytest
+
+from test_identities import Tokens
+from test_tls_clients import pin_of
+from wire import BURND, CODES, PREFACE, Daemon, F32, U8, Wire, eventually, frame, hello
+
+
+class Proxy:
+    """Passes bytes on and cuts each connection after a random number of them, on any byte of either way."""
+
+    def __init__(self, port, seed, least=2_000, most=200_000, cuts=1000):
+        self.port, self.random, self.range, self.cuts = port, random.Random(seed), (least, most), cuts
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.connections = 0
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def url(self, scheme="tcp"):
+        return f"{scheme}://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            try:
+                far = socket.create_connection(("127.0.0.1", self.port))
+            except OSError:
+                near.close()
+                continue
+            for sock in (near, far):
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            left = [self.random.randint(*self.range) if self.cuts > 0 else 1 << 60]
+            self.cuts -= 1
+            for source, target in ((near, far), (far, near)):
+                threading.Thread(target=self.pass_on, args=(source, target, left), daemon=True).start()
+
+    def pass_on(self, source, target, left):
+        try:
+            while left[0] > 0:
+                data = source.recv(16384)
+                if not data:
+                    break
+                data = data[:left[0]]
+                left[0] -= len(data)
+                target.sendall(data)
+        except OSError:
+            pass
+        for sock in (source, target):
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+
+
+TRAINING = """
+import sys
+import numpy as np
+import burn
+burn.manual_seed(1)
+model = burn.nn.Sequential(burn.nn.Linear(32, 48), burn.nn.Tanh(), burn.nn.Linear(48, 1))
+optimizer = burn.optim.Adam(model.parameters(), lr=1e-2)
+random = np.random.default_rng(2)
+losses = []
+for k in range(60):
+    x = burn.from_numpy(random.random((64, 32), dtype=np.float32))
+    big = burn.from_numpy(random.random(200_000, dtype=np.float32))
+    optimizer.zero_grad()
+    loss = ((model(x) - x.sum(1, keepdim=True)) ** 2).mean() + big.mean() * 0
+    loss.backward()
+    optimizer.step()
+    if k % 3 == 0:
+        losses.append(loss.item())
+    if k % 5 == 0:
+        losses.append(float(big.numpy().sum()))
+sys.stdout.buffer.write(b"".join(p.detach().numpy().tobytes() for p in model.parameters()) + np.array(losses).tobytes())
+"""
+
+
+def run(code, url, **more):
+    environment = {**os.environ, "BURND": BURND, "BURN_URL": url, **more}
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, timeout=240, env=environment)
+
+
+@pytest.fixture(scope="module")
+def daemon():
+    with Daemon("--resume-grace=5s", tcp=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def expected(daemon):
+    done = run(TRAINING, "unix://" + daemon.path)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def at_rest(daemon):
+    client = daemon.connect()
+    stats = client.report("STATS")
+    client.close()
+    return stats["sessions"]["open"] == 1 and stats["memory"]["device_bytes"] == 0
+
+
+@pytest.mark.parametrize("seed, least, most", [(1, 2_000, 200_000), (2, 400, 60_000), (3, 100_000, 3_000_000)])
+def test_training_ends_with_the_same_bits(daemon, expected, seed, least, most):
+    proxy = Proxy(daemon.tcp_port(), seed, least, most)
+    done = run(TRAINING, proxy.url())
+    proxy.close()
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == expected
+    assert proxy.connections > 5
+    assert eventually(lambda: at_rest(daemon), 30)  # it said BYE, unless that was cut off
+
+
+def test_training_over_tls_ends_with_the_same_bits(tmp_path, expected):
+    token = Tokens(tmp_path).add("me", "compute")
+    with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
+        proxy = Proxy(daemon.tls_port(), 4, 20_000, 400_000)
+        done = run(TRAINING, f"{proxy.url('tls')}?pin={pin_of(daemon)}", BURN_TOKEN=token)
+        proxy.close()
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == expected and proxy.connections > 5
+
+
+def resuming(daemon):
+    sock = socket.create_connection(("127.0.0.1", daemon.tcp_port()))
+    client = Wire(sock, greet=False)
+    client.send(PREFACE + hello(features=["resume"]))
+    client.exactly(16)
+    name, fields, _ = client.receive()
+    assert name == "WELCOME" and "resume" in fields[10]
+    return client, fields[11]
+
+
+def resume(daemon, key, received, token=""):
+    client = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())), greet=False)
+    client.send(PREFACE + frame("RESUME", [0, token, key, received]))
+    client.exactly(16)
+    return client
+
+
+def test_both_sides_go_on_where_the_other_is(daemon):
+    """Half a frame was received, an answer was not; the old connection may still be open."""
+    for closes in (True, False):
+        client, key = resuming(daemon)
+        assert len(key) == 64
+        first = frame("PUT_BEGIN", [1, F32, [3]], struct.pack("<3f", 1, 2, 3)) + frame("GET", [1, 1])
+        second = frame("PUT_BEGIN", [2, F32, [2]], struct.pack("<2f", 4, 5))
+        client.send(first + second[:50])
+        data = client.sock.recv(20, socket.MSG_WAITALL)  # of the answer's bytes 20 are taken
+        if closes:
+            client.close()
+        again = resume(daemon, key, 20)
+        received = again.expect("RESUMED")[0][0]
+        assert len(first) <= received <= len(first) + 50
+        again.buffer = data + again.buffer
+        assert again.expect("DATA") == ([1, F32, [3], 0, 12], struct.pack("<3f", 1, 2, 3))
+        again.send((first + second)[received:] + frame("GET", [2, 2]))
+        assert again.expect("DATA")[1] == struct.pack("<2f", 4, 5)
+        third = resume(daemon, key, 2**40)
+        fields, _ = third.expect("ERROR")
+        assert fields[1] == CODES["PROTOCOL"]
+        third.close()
+        again.send(frame("BYE", [0]))
+        again.close()
+        if not closes:
+            while client.sock.recv(4096):  # it ends
+                pass
+            client.close()
+    assert eventually(lambda: at_rest(daemon), 10)
+
+
+def test_answers_are_sent_again_in_order(daemon):
+    client, key = resuming(daemon)
+    data = os.urandom(3_000_000)
+    client.put(1, U8, [len(data)], data)
+    client.send(frame("GET", [5, 1]) + frame("PING", [77]) + frame("SYNC", [6]))
+    while client.receive()[0] != "DATA":
+        pass
+    client.close()
+    for _ in range(3):  # not one byte of all that is told: the whole of it comes again
+        again = resume(daemon, key, 0)
+        again.expect("RESUMED")
+        again.exactly(1000)
+        again.close()
+    again = resume(daemon, key, 0)
+    again.expect("RESUMED")
+    got, seen = b"", set()
+    while len(got) < len(data) or seen != {"PONG", "SYNCED"}:
+        name, fields, payload = again.receive()
+        if name == "DATA":
+            assert fields[3] == len(got)
+            got += payload
+        elif name in ("PONG", "SYNCED"):
+            assert name not in seen
+            seen.add(name)
+    assert got == data
+    again.send(frame("BYE", [0]))
+    again.close()
+
+
+@pytest.mark.parametrize("key", ["", "0" * 64, "x" * 64, "0" * 63])
+def test_a_wrong_key_resumes_nothing(daemon, key):
+    client = resume(daemon, key, 0)
+    fields, _ = client.expect("ERROR")
+    assert fields[1] == CODES["NOT_FOUND"] and client.closed()
+    client.close()
+
+
+def test_who_did_not_ask_is_not_kept(daemon):
+    client = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())))
+    client.put(1, F32, [1], b"abcd")
+    client.close()
+    assert eventually(lambda: at_rest(daemon), 2)
+    local = daemon.connect(features=["resume"])  # not on a Unix socket
+    local.put(1, F32, [1], b"abcd")
+    local.send(frame("RECEIVED", [0]))
+    fields, _ = local.expect("ERROR")
+    assert fields[1] == CODES["PROTOCOL"] and local.closed()
+    local.close()
+    assert eventually(lambda: at_rest(daemon), 2)
+
+
+def test_the_grace_ends():
+    with Daemon("--resume-grace=300ms", tcp=True) as daemon:
+        client, key = resuming(daemon)
+        client.put(1, F32, [1], b"abcd")
+        assert client.sync()[1] == 0
+        client.close()
+        assert eventually(lambda: at_rest(daemon), 10)
+        late = resume(daemon, key, 0)
+        assert late.expect("ERROR")[0][1] == CODES["NOT_FOUND"]
+        late.close()
+    with Daemon("--resume-grace=0", tcp=True) as daemon:
+        client = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())), features=["resume"])
+        client.close()
+        done = run("import burn; print(burn.ones(3).sum().item())", f"tcp://127.0.0.1:{daemon.tcp_port()}")
+        assert done.stdout == b"3.0\n"
+
+
+def test_a_drain_waits_for_no_lost_client():
+    with Daemon(tcp=True) as daemon:
+        client, _ = resuming(daemon)
+        client.put(1, F32, [1], b"abcd")
+        assert client.sync()[1] == 0
+        client.close()
+        assert eventually(lambda: "lost session" in daemon.text(), 5)
+        daemon.process.terminate()
+        assert daemon.process.wait(10) == 0
+
+
+def test_a_daemon_that_is_gone_is_an_error(daemon):
+    with Daemon("--resume-grace=1s", tcp=True) as other:
+        proxy = Proxy(other.tcp_port(), 1, cuts=0)
+        code = f"""
+        import os, signal, burn
+        x = burn.ones(3)
+        x.sum().item()
+        os.kill({other.process.pid}, signal.SIGKILL)
+        try:
+            (x + 1).sum().item()
+        except burn.Error as error:
+            print("lost", error)
+        """
+        done = run(code, proxy.url())
+        proxy.close()
+        assert done.stdout.startswith(b"lost"), (done.stdout, done.stderr)
+        other.process.wait()
+        other.stop = lambda: None

@@ -188,8 +188,6 @@ static bd_error *check_parts(const bd_publication *publication)
 {
     const bd_named_list *parts = &publication->parts;
     const char *part;
-    if (parts->count == 0)
-        BD_FAIL(INVALID, "nothing is published under \"%s\"", publication->name);
     for (size_t i = 1; i < parts->count; i++)
         if (!strchr(parts->items[i].name, BOUND) &&
             bd_name_is_within(parts->items[i].name, parts->items[i - 1].name, &part))
@@ -237,6 +235,8 @@ static bd_error *publish(bd_names *names, bd_holder *holder, bd_publication *pub
 {
     bd_named_list *parts = &publication->parts;
     bd_named_list *space = space_of(names, holder, publication->name);
+    if (parts->count == 0)
+        BD_FAIL(INVALID, "nothing is published under \"%s\"", publication->name);
     qsort(parts->items, parts->count, sizeof *parts->items, by_name);
     BD_TRY(check_parts(publication));
     BD_TRY(check_above(space, publication->name));

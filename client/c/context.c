@@ -43,7 +43,7 @@ static void destroy(burn_context *context)
 {
     pthread_mutex_destroy(&context->lock);
     pthread_cond_destroy(&context->fed);
-    bd_fifo_deinit(&context->kept);
+    bd_free(context->kept.bytes);
     if (context->alive)
         munmap(context->alive, PAGE_BYTES);
     bd_free(context);

@@ -12,7 +12,6 @@
 
 #include "burn/burn.h"
 #include "client/core/client.h"
-#include "client/core/fifo.h"
 #include "client/core/recording.h"
 #include "client/core/tensor.h"
 
@@ -23,6 +22,14 @@ enum {
 };
 
 typedef struct bd_host_region bd_host_region;
+
+/* A ring of what was sent and the daemon may not have. */
+typedef struct bd_kept {
+    uint8_t *bytes;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+    uint64_t from; /* offset of the first one, which stands at it modulo the capacity */
+} bd_kept;
 
 struct burn_context {
     pthread_mutex_t lock;
@@ -43,8 +50,7 @@ struct burn_context {
     burn_options options;
     bool resumes;       /* a lost connection is made anew */
     bool unread;        /* it was: bytes may be there that poll does not tell of */
-    bd_fifo kept;       /* what was sent and the daemon may not have */
-    uint64_t kept_from; /* offset of its first byte */
+    bd_kept kept;
     bd_host_region *slots; /* for memory that is in no region; or NULL */
     bool slots_busy;
     uint64_t next_region;

@@ -12,7 +12,13 @@
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 
-enum { CONNECT_MS = 5000, ANSWER_MS = 5000, DELAY_MS_MIN = 20, DELAY_MS_MAX = 2000 };
+enum {
+    CONNECT_MS = 5000,
+    ANSWER_MS = 5000,
+    DELAY_MS_MIN = 20,
+    DELAY_MS_MAX = 2000,
+    KEPT_BYTES_MIN = 4096,
+};
 
 void bd_resume_begin(burn_context *context)
 {
@@ -20,24 +26,63 @@ void bd_resume_begin(burn_context *context)
 }
 
 /* What the daemon has is kept no longer. */
-static void forget(burn_context *context, uint64_t received)
+static void forget(bd_kept *kept, uint64_t received)
 {
-    uint64_t count = received - context->kept_from;
-    if (received <= context->kept_from || count > bd_fifo_count(&context->kept))
+    uint64_t count = received - kept->from;
+    if (received <= kept->from || count > kept->count)
         return;
-    bd_fifo_consume(&context->kept, (size_t)count);
-    context->kept_from = received;
+    kept->count -= (size_t)count;
+    kept->from = received;
+}
+
+/* Places of the ring from an offset on that lie side by side, up to `most`. */
+static size_t piece_at(const bd_kept *kept, uint64_t offset, size_t most, uint8_t **out)
+{
+    size_t place = (size_t)(offset & (kept->capacity - 1));
+    *out = kept->bytes + place;
+    return kept->capacity - place < most ? kept->capacity - place : most;
+}
+
+static void copy_in(bd_kept *kept, const uint8_t *bytes, size_t size)
+{
+    uint8_t *place = NULL;
+    while (size > 0) {
+        size_t step = piece_at(kept, kept->from + kept->count, size, &place);
+        memcpy(place, bytes, step);
+        kept->count += step;
+        bytes += step;
+        size -= step;
+    }
+}
+
+static void make_room(bd_kept *kept, size_t size)
+{
+    bd_kept grown = {.capacity = kept->capacity ? kept->capacity : KEPT_BYTES_MIN,
+                     .from = kept->from};
+    while (grown.capacity < kept->count + size)
+        grown.capacity *= 2;
+    if (grown.capacity == kept->capacity)
+        return;
+    grown.bytes = bd_alloc(grown.capacity);
+    while (grown.count < kept->count) {
+        uint8_t *piece = NULL;
+        size_t step =
+            piece_at(kept, kept->from + grown.count, kept->count - grown.count, &piece);
+        copy_in(&grown, piece, step);
+    }
+    bd_free(kept->bytes);
+    *kept = grown;
 }
 
 void bd_resume_keep(burn_context *context, const struct iovec *parts, size_t size_bytes)
 {
-    forget(context, bd_client_peer_received(context->client));
+    forget(&context->kept, bd_client_peer_received(context->client));
     for (; size_bytes > 0; parts++) {
         size_t size = parts->iov_len < size_bytes ? parts->iov_len : size_bytes;
         if (!size)
             continue;
-        memcpy(bd_fifo_reserve(&context->kept, size), parts->iov_base, size);
-        bd_fifo_commit(&context->kept, size);
+        make_room(&context->kept, size);
+        copy_in(&context->kept, parts->iov_base, size);
         size_bytes -= size;
     }
 }
@@ -135,11 +180,16 @@ static bd_error *attempt(burn_context *context)
     BD_TRY(bd_reconnect(context, CONNECT_MS));
     BD_TRY(greet(context));
     BD_TRY(read_answer(context, &received));
-    forget(context, received);
-    if (received != context->kept_from)
+    bd_kept *kept = &context->kept;
+    forget(kept, received);
+    if (received != kept->from)
         BD_FAIL(PROTOCOL, "the daemon has received what was not sent");
-    return write_all(context, context->kept.bytes + context->kept.head,
-                     bd_fifo_count(&context->kept));
+    for (size_t done = 0, step; done < kept->count; done += step) {
+        uint8_t *piece = NULL;
+        step = piece_at(kept, received + done, kept->count - done, &piece);
+        BD_TRY(write_all(context, piece, step));
+    }
+    return NULL;
 }
 
 static void hang_up(burn_context *context)

@@ -62,7 +62,11 @@ static bd_error *load_tokens(const bd_config *config, bool makes, bd_tokens *out
 {
     char path[BD_STATE_PATH_BYTES], *text = NULL;
     size_t size = 0;
-    if (bd_state_path(config, tokens_file, path) || access(path, F_OK) != 0) {
+    bd_error *nowhere = bd_state_path(config, tokens_file, path);
+    if (nowhere && makes)
+        return nowhere;
+    if (nowhere || access(path, F_OK) != 0) {
+        bd_error_free(nowhere);
         if (!makes)
             return NULL;
         bd_tokens none = {0};

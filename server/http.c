@@ -103,7 +103,8 @@ static bd_error *check(bd_http_head *head)
     if (head->target[0] != '/')
         BD_FAIL(INVALID, "the target of a request must begin with a slash");
     if (parser->content_length || (parser->flags & F_CHUNKED) ||
-        bd_http_header_word(head, "transfer-encoding", 0, &(const char *){NULL}))
+        bd_http_header_word(head, "transfer-encoding", &(bd_http_words){0},
+                            &(const char *){NULL}))
         BD_FAIL(INVALID, "a request here has no body");
     return NULL;
 }
@@ -151,24 +152,22 @@ const char *bd_http_header(const bd_http_head *head, const char *name, size_t *o
     return count == 1 ? value : NULL;
 }
 
-size_t bd_http_header_word(const bd_http_head *head, const char *name, size_t index,
+size_t bd_http_header_word(const bd_http_head *head, const char *name, bd_http_words *words,
                            const char **out_word)
 {
-    for (size_t i = 0; i < head->header_count; i++) {
-        if (strcmp(head->text + head->headers[i].name, name) != 0)
+    for (; words->header < head->header_count; words->header++, words->at = NULL) {
+        if (strcmp(head->text + head->headers[words->header].name, name) != 0)
             continue;
-        const char *at = head->text + head->headers[i].value;
-        for (at += strspn(at, ", \t"); *at; at += strspn(at, ", \t")) {
-            size_t size = strcspn(at, ",");
-            const char *next = at + size;
-            while (size && (at[size - 1] == ' ' || at[size - 1] == '\t'))
-                size--;
-            if (index-- == 0) {
-                *out_word = at;
-                return size;
-            }
-            at = next;
-        }
+        const char *at = words->at ? words->at : head->text + head->headers[words->header].value;
+        at += strspn(at, ", \t");
+        if (!*at)
+            continue;
+        size_t size = strcspn(at, ",");
+        words->at = at + size;
+        while (at[size - 1] == ' ' || at[size - 1] == '\t') /* its first is neither */
+            size--;
+        *out_word = at;
+        return size;
     }
     return 0;
 }
@@ -177,7 +176,8 @@ bool bd_http_header_has(const bd_http_head *head, const char *name, const char *
 {
     const char *at;
     size_t size;
-    for (size_t i = 0; (size = bd_http_header_word(head, name, i, &at)); i++) {
+    bd_http_words words = {0};
+    while ((size = bd_http_header_word(head, name, &words, &at))) {
         if (size == strlen(word) && strncasecmp(at, word, size) == 0)
             return true;
     }

@@ -33,6 +33,12 @@ typedef struct bd_http_head {
     char text[BD_HTTP_HEAD_BYTES_MAX + 2 * BD_HTTP_HEADERS_MAX + 2];
 } bd_http_head;
 
+/* How far the words of a header were read. */
+typedef struct bd_http_words {
+    size_t header;
+    const char *at; /* NULL: at the header's begin */
+} bd_http_words;
+
 /* True if a request of HTTP/1 can begin with this byte. */
 bool bd_http_begins(uint8_t first);
 
@@ -49,6 +55,7 @@ bd_error *bd_http_feed(bd_http_head *head, const uint8_t *bytes, size_t size_byt
 const char *bd_http_header(const bd_http_head *head, const char *name, size_t *out_count);
 /* True if a header of this name has the word among its comma-separated ones. Case-insensitive. */
 bool bd_http_header_has(const bd_http_head *head, const char *name, const char *word);
-/* The n-th word (from 0) of all headers of this name together; its size, 0 past the last. */
-size_t bd_http_header_word(const bd_http_head *head, const char *name, size_t index,
+/* The next word of all headers of this name together; its size, 0 past the last. words, all zero
+ * at first, remembers the place. */
+size_t bd_http_header_word(const bd_http_head *head, const char *name, bd_http_words *words,
                            const char **out_word);

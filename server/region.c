@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
@@ -16,11 +18,15 @@ enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 static bd_error *check_memfd(int fd, uint64_t bytes)
 {
     struct stat facts;
+    struct statfs system;
     int seals = fcntl(fd, F_GET_SEALS); /* only a memfd has any */
     if (seals < 0 || fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))
         BD_FAIL(INVALID, "the descriptor is no memfd");
     if ((seals & SEALS) != SEALS)
         BD_FAIL(INVALID, "the memfd lacks the seals F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL");
+    /* Huge pages that their owner takes back can be missing at the next touch, which is SIGBUS. */
+    if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
+        BD_FAIL(INVALID, "the memfd has huge pages; a region has ordinary ones");
     if (bytes == 0 || facts.st_size < 0 || (uint64_t)facts.st_size != bytes)
         BD_FAIL(INVALID, "the memfd has %lld bytes, not %" PRIu64, (long long)facts.st_size, bytes);
     return NULL;

@@ -67,7 +67,7 @@ bd_error *bd_state_prepare(const bd_config *config)
 bd_error *bd_state_read(const char *path, char **out_text, size_t *out_bytes)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not awaited */
     if (fd < 0)
         BD_FAIL(NOT_FOUND, "%.200s: %s", path, strerror(errno));
     bd_error *error = NULL;

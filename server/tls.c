@@ -124,6 +124,8 @@ static bd_error *check_file(const char *what, const char *path, bool secret)
     struct stat status;
     if (stat(path, &status) != 0)
         BD_FAIL(NOT_FOUND, "%s %.200s: %s", what, path, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        BD_FAIL(INVALID, "%s %.200s: not a file", what, path);
     if (secret && (status.st_mode & (S_IRWXO | S_IWGRP | S_IXGRP)))
         BD_FAIL(DENIED, "%s %.200s: its mode is %04o; it must be 0600, or 0640 for a group", what,
                 path, (unsigned)status.st_mode & 07777);
@@ -270,6 +272,7 @@ const char *bd_tls_subject(bd_tls_link *link)
     if (size > 0 && size < (long)sizeof link->subject)
         memcpy(link->subject, bytes, (size_t)size);
     BIO_free(text);
+    ERR_clear_error(); /* what is left there would be blamed on the next link */
     return link->subject;
 }
 

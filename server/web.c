@@ -176,9 +176,9 @@ void bd_web_take(bd_connection *connection, const uint8_t *bytes, size_t size, s
     size_t offset = 0, taken;
     while (offset < size && connection->web) {
         bd_web *web = connection->web;
-        /* Who does not wait for a file's end must ask again: his requests are dropped with the
-         * connection, which ends after it. */
-        web->ends |= web->file >= 0;
+        /* Who does not wait for a file's end, or for the answers that lie here, must ask again: his
+         * requests are dropped with the connection, which ends after it. */
+        web->ends |= web->file >= 0 || connection->outbox.bytes > AHEAD_BYTES;
         if (web->ends)
             offset = size;
         if (web->ends)

@@ -56,8 +56,8 @@ static bool take_subprotocols(const bd_http_head *head, bd_websocket *websocket,
     bool ours = false;
     const char *word;
     size_t size, prefix = sizeof token_prefix - 1;
-    for (size_t i = 0; (size = bd_http_header_word(head, "sec-websocket-protocol", i, &word));
-         i++) {
+    bd_http_words words = {0};
+    while ((size = bd_http_header_word(head, "sec-websocket-protocol", &words, &word))) {
         if (size == sizeof subprotocol - 1 && memcmp(word, subprotocol, size) == 0)
             ours = true;
         else if (size > prefix && memcmp(word, token_prefix, prefix) == 0 &&

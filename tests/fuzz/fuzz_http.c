@@ -46,7 +46,8 @@ static void look(const bd_http_head *head)
         const char *word, *value = bd_http_header(head, read[i], &count);
         if (value && (strlen(value) > BD_HTTP_HEAD_BYTES_MAX || count != 1))
             abort();
-        for (size_t j = 0; (size = bd_http_header_word(head, read[i], j, &word)); j++) {
+        bd_http_words words = {0};
+        while ((size = bd_http_header_word(head, read[i], &words, &word))) {
             if (memchr(word, ',', size) || memchr(word, 0, size))
                 abort();
         }

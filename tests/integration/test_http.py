@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 import wire
-from websocket_wire import tcp
+from websocket_wire import request, tcp
 from wire import Daemon, eventually
 
 WASM = b"\0asm\1\0\0\0"
@@ -255,6 +255,28 @@ def test_a_reader_that_stops_holds_no_memory(site):
         assert eventually(lambda: client.report("STATS")["connections"]["slow_closed"] == 1, 20)
         sock.close()
         client.close()
+
+
+def test_pipelined_answers_that_nobody_reads_hold_no_memory():
+    """Each request is short and its answer long: what is asked for beyond half a MiB is dropped with the connection."""
+    with Daemon(tcp=True, environment={"BURND_OUTBOUND": "16MiB"}) as daemon:
+        data = raw(daemon, b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 20000)
+        one = len(data) / data.count(b"HTTP/1.1 200 OK")
+        assert 512 << 10 < len(data) < (512 << 10) + 20 * one, (len(data), one)
+        assert ask(daemon, "/livez")[0] == 200
+        assert "wait for it" not in daemon.text()
+
+
+@pytest.mark.parametrize("header", ["Upgrade", "Sec-WebSocket-Protocol"])
+def test_headers_of_thousands_of_words_cost_little(daemon, header):
+    """The time of a head grows with its bytes, not with their square: measured in the daemon's own seconds."""
+    def seconds():
+        return sum(int(n) for n in pathlib.Path(f"/proc/{daemon.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]) / 100
+    head = request(**{header.replace("-", "_"): ",".join(["a"] * 3700)})
+    before = seconds()
+    for _ in range(40):
+        raw(daemon, head.replace(b"Connection: Upgrade", b"Connection: close, Upgrade"))
+    assert seconds() - before < 1
 
 
 def test_a_file_that_shrinks_ends_the_connection():

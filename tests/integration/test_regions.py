@@ -108,6 +108,18 @@ def test_a_memfd_without_seals_is_refused(client, seals):
     os.close(fd)
 
 
+def test_a_memfd_of_huge_pages_is_refused(client):
+    try:
+        fd = os.memfd_create("test", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING | os.MFD_HUGETLB)
+    except OSError:
+        pytest.skip("this kernel has no huge pages")
+    os.ftruncate(fd, 2 * MIB)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
+    pass_on(client, frame("REGION_ADD", [1, 1, 2 * MIB]), fd)
+    fails(client, "INVALID", "huge pages")
+    os.close(fd)
+
+
 def test_what_is_no_region(daemon, client):
     client.send(frame("REGION_ADD", [1, 1, 4096]))
     fails(client, "INVALID", "no descriptor")

@@ -5,7 +5,7 @@ client/c/ops_gen.c, proto/OPS.md, tests/conformance/ops_gen.json (domains and to
 import json
 import textwrap
 
-from gen_table import HEAD
+from gen_table import HEAD, revision
 from ops_model import DTYPES
 
 NOTE = "Made by proto/gen_ops.py from proto/ops.toml."
@@ -310,6 +310,9 @@ def manual(ops):
 Number, inputs (`?` may be absent, `*` repeats), then attributes with kinds and defaults. Inputs are tensors or numbers; numbers are
 *weak* in promotion, as Python's are in PyTorch. `dtype` and `shape` name the rules of `proto/op_rules.h`. Attributes of the kinds
 int, ints and dtype are part of what a plan is made for; sizes are arguments of it. How a record travels: PROTOCOL.md.
+A `dim`, and each of `dims`, counts from the end if it is negative. A `reduction` is 0 none, 1 the mean, 2 the sum.
+
+The revision of this table, `op_revision` of HELLO: {revision(ops)}. It changes with the table.
 """
     for title, belongs in sections:
         text += f"\n## {title}\n\n" + "\n".join(manual_row(op) for op in ops if belongs(op))

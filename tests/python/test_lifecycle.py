@@ -227,7 +227,7 @@ def test_a_lost_daemon_is_a_clear_error_and_a_new_connection_works():
 
 
 def test_addresses_that_are_none_say_what_would_be():
-    for url, words in (("unix://relative/burnd.sock", "absolute: unix:///folder/name.sock"), ("http://127.0.0.1", "tcp://host:port")):
+    for url, words in (("unix://relative/burnd.sock", "absolute: unix:///folder/name.sock"), ("http://127.0.0.1", "tcp:// and ws://host:port")):
         done = subprocess.run([sys.executable, "-c", "import sys, burn; burn.connect(sys.argv[1])", url],
                               capture_output=True, text=True)
         assert done.returncode == 1 and words in done.stderr, done.stderr

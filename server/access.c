@@ -58,6 +58,15 @@ static bd_error *load_tls(const bd_config *config, bool makes, bd_tls **out)
                          out);
 }
 
+static bd_error *save_tokens(const bd_config *config, const bd_tokens *tokens)
+{
+    size_t size;
+    char *text = bd_tokens_print(tokens, &size);
+    bd_error *error = bd_state_write(config, tokens_file, text, size);
+    bd_free(text);
+    return error;
+}
+
 static bd_error *load_tokens(const bd_config *config, bool makes, bd_tokens *out)
 {
     char path[BD_STATE_PATH_BYTES], *text = NULL;
@@ -70,10 +79,7 @@ static bd_error *load_tokens(const bd_config *config, bool makes, bd_tokens *out
         if (!makes)
             return NULL;
         bd_tokens none = {0};
-        text = bd_tokens_print(&none, &size);
-        bd_error *error = bd_state_write(config, tokens_file, text, size);
-        bd_free(text);
-        return error;
+        return save_tokens(config, &none);
     }
     BD_TRY(bd_state_read(path, &text, &size));
     bd_error *error = bd_tokens_parse(text, size, out);
@@ -142,6 +148,25 @@ void bd_access_deinit(bd_access *access)
     bd_tokens_deinit(&access->tokens);
     bd_vec_deinit(&access->users);
     bd_vec_deinit(&access->groups);
+}
+
+/* ---- tokens that are made and ended while the daemon runs ------------------------------------ */
+
+bd_error *bd_access_create_token(bd_access *access, const bd_config *config,
+                                 const bd_token *wanted, char secret[BD_TOKEN_SECRET_BYTES])
+{
+    BD_TRY(bd_tokens_add(&access->tokens, wanted, secret));
+    bd_error *error = save_tokens(config, &access->tokens);
+    if (error)
+        bd_tokens_remove(&access->tokens, wanted->name);
+    return error;
+}
+
+bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config, const char *name)
+{
+    if (!bd_tokens_remove(&access->tokens, name))
+        BD_FAIL(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them", name);
+    return save_tokens(config, &access->tokens); /* here it is gone in any case */
 }
 
 /* ---- who is it? ------------------------------------------------------------------------------ */

@@ -43,6 +43,13 @@ typedef struct bd_visitor {
 bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out) BD_MUST_USE;
 void bd_access_deinit(bd_access *access);
 
+/* Makes a token, or ends one, in the file too; what cannot be written is not done. */
+bd_error *bd_access_create_token(bd_access *access, const bd_config *config,
+                                 const bd_token *wanted,
+                                 char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
+bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config,
+                                 const char *name) BD_MUST_USE;
+
 /* Who that is; counts whom it refuses. Errors: UNAUTHENTICATED, DENIED, PROTOCOL. */
 bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor,
                              bd_principal *out) BD_MUST_USE;

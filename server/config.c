@@ -232,6 +232,34 @@ void bd_config_deinit(bd_config *config)
     }
 }
 
+static char *text_of(const bd_config *config, const char *name)
+{
+    const char *key;
+    char *text;
+    for (int i = 0; bd_config_at(config, i, &key, &text); i++) {
+        if (strcmp(key, name) == 0)
+            return text;
+        bd_free(text);
+    }
+    return bd_strdup("");
+}
+
+bool bd_config_keep(bd_config *config, const bd_config *from, const char *name)
+{
+    const config_key *key;
+    char *now = text_of(config, name), *before = text_of(from, name);
+    bool differs = strcmp(now, before) != 0;
+    bd_error *error = differs ? find_key(name, &key) : NULL;
+    if (differs && !error) {
+        clear(config, key);
+        error = set(config, key, before, BD_CONFIG_FROM_FLAG);
+    }
+    bd_error_free(error); /* both were valid once */
+    bd_free(now);
+    bd_free(before);
+    return differs;
+}
+
 /* ---- files and environment ------------------------------------------------------------------- */
 
 typedef struct file_reader {

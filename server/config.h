@@ -4,6 +4,7 @@
  * Precedence: flag, then environment, then files (conf.d after burnd.conf), then default. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -47,6 +48,9 @@ bd_error *bd_config_check_key(const char *key) BD_MUST_USE;
  * Errors: NOT_FOUND for an unknown key, with the nearest known one; INVALID for a value. */
 bd_error *bd_config_set(bd_config *config, const char *key, const char *text,
                         bd_config_source source) BD_MUST_USE;
+
+/* The key's value becomes that of from. True if it was another one. */
+bool bd_config_keep(bd_config *config, const bd_config *from, const char *key);
 
 /* A file of "key = value" lines. Errors: NOT_FOUND if it cannot be read; "file:line: …"
 

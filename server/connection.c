@@ -34,6 +34,8 @@ static bd_error *prepare(bd_connection *opened, int fd, bool tls)
     bd_daemon *daemon = opened->daemon;
     if (tls && daemon->handshakes >= (size_t)daemon->config->handshakes)
         BD_FAIL(LIMIT, "%zu TLS handshakes are under way", daemon->handshakes);
+    if (tls && !daemon->access.tls)
+        BD_FAIL(UNAVAILABLE, "there is no certificate");
     BD_TRY(bd_net_prepare(fd, &opened->is_unix));
     if (opened->is_unix)
         BD_TRY(bd_net_peer(fd, &opened->peer_uid, &opened->peer_pid));

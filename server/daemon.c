@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "server/connection.h"
 #include "server/files.h"
 #include "server/health.h"
 #include "server/net.h"
 #include "server/notify.h"
+#include "server/reload.h"
 
 enum {
     TICK_MS = 250,
@@ -36,6 +38,7 @@ static void close_listeners(bd_daemon *daemon);
 static void await_listener(bd_listener *listener);
 static void on_wake(uv_async_t *wake);
 static void on_signal(uv_signal_t *handle, int number);
+static void on_hang_up(uv_signal_t *handle, int number);
 static void on_tick(uv_timer_t *timer);
 static void stop(bd_daemon *daemon);
 
@@ -44,10 +47,12 @@ int64_t bd_daemon_now_ms(bd_daemon *daemon)
     return (int64_t)uv_now(&daemon->loop) + 1; /* never 0, which stands for "not" */
 }
 
-bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **out)
+bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader, int embedded_fd,
+                         bd_daemon **out)
 {
     bd_daemon *daemon = bd_alloc_zeroed(sizeof *daemon);
     daemon->config = config;
+    daemon->reader = *reader;
     daemon->embedded = embedded_fd >= 0;
     daemon->www_fd = -1;
     uint64_t files = bd_net_raise_file_limit();
@@ -166,10 +171,12 @@ static bd_error *open_loop(bd_daemon *daemon)
     uv_timer_init(&daemon->loop, &daemon->watchdog);
     uv_signal_init(&daemon->loop, &daemon->terminate);
     uv_signal_init(&daemon->loop, &daemon->interrupt);
+    uv_signal_init(&daemon->loop, &daemon->hang_up);
     daemon->wake.data = daemon->tick.data = daemon->watchdog.data = daemon->terminate.data =
-        daemon->interrupt.data = daemon;
+        daemon->interrupt.data = daemon->hang_up.data = daemon;
     uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
     uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
+    uv_signal_start(&daemon->hang_up, on_hang_up, SIGHUP);
     return NULL;
 }
 
@@ -177,6 +184,15 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     bd_log(BD_LOG_INFO, "daemon", "signal number=%d", number);
     bd_daemon_drain(handle->data);
+    bd_connection_flush_all(handle->data);
+}
+
+static void on_hang_up(uv_signal_t *handle, int number)
+{
+    (void)number;
+    bd_notify("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)bd_now_us());
+    bd_error_free(bd_reload(handle->data)); /* the log says what was wrong */
+    bd_notify("READY=1");
     bd_connection_flush_all(handle->data);
 }
 
@@ -428,11 +444,16 @@ void bd_daemon_close(bd_daemon *daemon)
     uv_close((uv_handle_t *)&daemon->watchdog, NULL);
     uv_close((uv_handle_t *)&daemon->terminate, NULL);
     uv_close((uv_handle_t *)&daemon->interrupt, NULL);
+    uv_close((uv_handle_t *)&daemon->hang_up, NULL);
     uv_run(&daemon->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&daemon->loop) != 0)
         bd_log(BD_LOG_ERROR, "daemon", "handles are left in the loop");
     bd_map_deinit(&daemon->sessions);
     bd_access_deinit(&daemon->access);
+    if (daemon->own_config) {
+        bd_config_deinit(daemon->own_config);
+        bd_free(daemon->own_config);
+    }
     if (daemon->www_fd >= 0)
         close(daemon->www_fd);
     bd_free(daemon);

@@ -57,15 +57,23 @@ typedef struct bd_daemon_counters {
     uint64_t http[BD_STATUSES_COUNTED];                 /* by status - 100 */
 } bd_daemon_counters;
 
+/* Reads all sources of the configuration into an initialised one. */
+typedef struct bd_config_reader {
+    bd_error *(*read)(void *user, bd_config *out);
+    void *user;
+} bd_config_reader;
+
 struct bd_daemon {
     const bd_config *config;
+    bd_config *own_config; /* the same after a reload; before, main's is used */
+    bd_config_reader reader;
     bd_engine *engine;
     bd_device_facts facts;
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick; /* runs while a deadline is near: an idle daemon sleeps */
     uv_timer_t watchdog; /* runs if a service manager watches */
-    uv_signal_t terminate, interrupt;
+    uv_signal_t terminate, interrupt, hang_up;
     bd_listener listeners[BD_LISTENERS_MAX];
     int listener_count;
     bd_connection *connections; /* all, linked */
@@ -89,9 +97,10 @@ struct bd_daemon {
     uint8_t receive[BD_RECEIVE_BYTES];
 };
 
-/* Opens the engine and the listeners; embedded_fd >= 0 serves that descriptor instead.
- * On failure nothing is left. */
-bd_error *bd_daemon_open(const bd_config *config, int embedded_fd, bd_daemon **out) BD_MUST_USE;
+/* Opens the engine and the listeners; embedded_fd >= 0 serves that descriptor instead. The reader
+ * is asked for the configuration on a reload. On failure nothing is left. */
+bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader, int embedded_fd,
+                         bd_daemon **out) BD_MUST_USE;
 /* Runs until a signal, SHUTDOWN or, embedded, the end of the connection has drained it. */
 void bd_daemon_run(bd_daemon *daemon);
 void bd_daemon_close(bd_daemon *daemon);

@@ -9,6 +9,7 @@
 #include "server/activation.h"
 #include "server/daemon.h"
 #include "server/options.h"
+#include "server/reload.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFIG = 78 };
 
@@ -33,15 +34,6 @@ static bd_error *read_configuration(const bd_options *options, bd_config *config
     return bd_activation_add(config);
 }
 
-static void set_log_level(const bd_config *config)
-{
-    static const char *const names[] = {"error", "warn", "info", "debug"};
-    for (int level = BD_LOG_ERROR; level <= BD_LOG_DEBUG; level++) {
-        if (strcmp(config->log_level, names[level]) == 0)
-            bd_log_set_level((bd_log_level)level);
-    }
-}
-
 static bd_error *check_addresses(const bd_config *config)
 {
     for (size_t i = 0; i < config->listen.count; i++) {
@@ -60,12 +52,27 @@ static bd_error *check_access(const bd_config *config)
     return NULL;
 }
 
-static int run(const bd_config *config, int embedded_fd)
+typedef struct command_line {
+    int count;
+    char *const *arguments;
+} command_line;
+
+static bd_error *read_again(void *user, bd_config *out)
+{
+    const command_line *line = user;
+    bd_options options;
+    BD_TRY(bd_options_parse(&options, out, line->count, line->arguments));
+    BD_TRY(read_configuration(&options, out));
+    return check_addresses(out);
+}
+
+static int run(const bd_config *config, command_line line, int embedded_fd)
 {
     bd_daemon *daemon;
+    bd_config_reader reader = {.read = read_again, .user = &line};
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of write */
-    bd_error *error = bd_daemon_open(config, embedded_fd, &daemon);
+    bd_error *error = bd_daemon_open(config, &reader, embedded_fd, &daemon);
     if (error)
         return complain(error, EXIT_FAILED);
     bd_daemon_run(daemon);
@@ -74,7 +81,7 @@ static int run(const bd_config *config, int embedded_fd)
     return EXIT_OK;
 }
 
-static int obey(const bd_options *options, bd_config *config)
+static int obey(const bd_options *options, bd_config *config, command_line line)
 {
     if (options->command == BD_COMMAND_HELP) {
         bd_options_print_help();
@@ -94,7 +101,7 @@ static int obey(const bd_options *options, bd_config *config)
         error = bd_config_set(config, "log_level", "warn", BD_CONFIG_FROM_DEFAULT);
     if (error)
         return complain(error, EXIT_CONFIG);
-    set_log_level(config);
+    bd_reload_log_level(config);
     if (options->command == BD_COMMAND_CHECK_CONFIG) {
         error = check_access(config);
         if (error)
@@ -106,7 +113,7 @@ static int obey(const bd_options *options, bd_config *config)
         bd_config_print(config, stdout);
         return EXIT_OK;
     }
-    return run(config, options->embedded_fd);
+    return run(config, line, options->embedded_fd);
 }
 
 int main(int argument_count, char **arguments)
@@ -115,7 +122,8 @@ int main(int argument_count, char **arguments)
     bd_options options;
     bd_config_init(&config);
     bd_error *error = bd_options_parse(&options, &config, argument_count, arguments);
-    int status = error ? complain(error, EXIT_USAGE) : obey(&options, &config);
+    command_line line = {.count = argument_count, .arguments = arguments};
+    int status = error ? complain(error, EXIT_USAGE) : obey(&options, &config, line);
     bd_config_deinit(&config);
     return status;
 }

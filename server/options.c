@@ -109,5 +109,6 @@ void bd_options_print_help(void)
     bd_config_print_flags(stdout);
     printf("\nSignals: TERM and INT finish what is in flight and exit with 0; a second one ends at "
            "once.\n"
+           "HUP reads the configuration, the certificate and the tokens again.\n"
            "Exit codes: 0 success, 1 failure, 2 wrong usage, 78 wrong configuration.\n");
 }

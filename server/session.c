@@ -9,6 +9,7 @@
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "proto/ops.h"
+#include "server/admin.h"
 #include "server/connection.h"
 #include "server/sharing.h"
 #include "server/report.h"
@@ -143,14 +144,6 @@ static void ask_engine(bd_connection *connection, const bd_message *message)
     bd_session_ask(connection, request);
 }
 
-static void shut_down(bd_connection *connection, uint64_t request)
-{
-    bd_connection_send(connection,
-                       &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
-    bd_log(BD_LOG_INFO, "session", "shutdown asked session=%" PRIu64, connection->session.number);
-    bd_daemon_drain(connection->daemon);
-}
-
 /* What concerns the connection alone. */
 static bd_error *keep_up(bd_connection *connection, const bd_message *message)
 {
@@ -161,6 +154,8 @@ static bd_error *keep_up(bd_connection *connection, const bd_message *message)
         return bd_outbox_acknowledge(&connection->outbox, message->received.bytes);
     if (message->type == BD_MESSAGE_BYE)
         connection->session.resume.is_on = false;
+    if (message->type == BD_MESSAGE_CANCEL)
+        cancel(connection, message->cancel.request);
     return NULL; /* any byte counts as a sign of life */
 }
 
@@ -174,10 +169,8 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_PONG:
     case BD_MESSAGE_RECEIVED:
     case BD_MESSAGE_BYE:
-        return keep_up(connection, message);
     case BD_MESSAGE_CANCEL:
-        cancel(connection, message->cancel.request);
-        return NULL;
+        return keep_up(connection, message);
     case BD_MESSAGE_OPS:
         return bd_transfer_ops(connection, &message->ops, frame, out_payload);
     case BD_MESSAGE_PUT_BEGIN:
@@ -211,8 +204,13 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_CONFIG:
         report(connection, message->stats.request, message->type); /* all have the request first */
         return NULL;
+    case BD_MESSAGE_RELOAD:
+    case BD_MESSAGE_TOKEN_CREATE:
+    case BD_MESSAGE_TOKEN_REVOKE:
+    case BD_MESSAGE_TOKENS:
+    case BD_MESSAGE_LISTENERS:
     case BD_MESSAGE_SHUTDOWN:
-        shut_down(connection, message->shutdown.request);
+        bd_admin_message(connection, message);
         return NULL;
     case BD_MESSAGE_NONE:
     case BD_MESSAGE_RESUME: /* the first message, or none */

@@ -3,6 +3,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,7 +11,9 @@
 #include "proto/base/alloc.h"
 #include "server/principal.h"
 
-enum { LINE_BYTES_MAX = 2048, FIELDS = 5 };
+enum { RANDOM_BYTES = 32, LINE_BYTES_MAX = 2048, FIELDS = 5 };
+
+static const char prefix[] = "burn_";
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -233,6 +236,56 @@ static void digest_of(const char *bytes, size_t size, uint8_t out[BD_TOKEN_DIGES
 {
     memset(out, 0, BD_TOKEN_DIGEST_BYTES);
     EVP_Digest(bytes, size, out, NULL, EVP_sha256(), NULL);
+}
+
+static bd_error *make_secret(char secret[BD_TOKEN_SECRET_BYTES])
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned char bytes[RANDOM_BYTES + 1] = {0};
+    if (RAND_bytes(bytes, RANDOM_BYTES) != 1)
+        BD_FAIL(UNAVAILABLE, "the system gives no random bytes");
+    size_t used = sizeof prefix - 1;
+    memcpy(secret, prefix, used);
+    for (size_t bit = 0; bit < RANDOM_BYTES * 8; bit += 6) {
+        unsigned pair = (unsigned)bytes[bit / 8] << 8 | bytes[bit / 8 + 1];
+        secret[used++] = letters[pair >> (10 - bit % 8) & 63];
+    }
+    secret[used] = '\0';
+    OPENSSL_cleanse(bytes, sizeof bytes);
+    return NULL;
+}
+
+bd_error *bd_tokens_add(bd_tokens *tokens, const bd_token *wanted,
+                        char secret[BD_TOKEN_SECRET_BYTES])
+{
+    bd_token token = *wanted;
+    size_t size = strnlen(wanted->name, BD_TOKEN_NAME_BYTES);
+    if (!valid_name(wanted->name, size))
+        BD_FAIL(INVALID,
+                "a token's name is 1 to %d letters, digits, dots, dashes and underscores",
+                BD_TOKEN_NAME_BYTES - 1);
+    if (wanted->origins && !valid_origins(wanted->origins, strlen(wanted->origins)))
+        BD_FAIL(INVALID, "an origin is written as https://example.org, with nothing behind it");
+    BD_TRY(check_room(tokens, wanted->name, size));
+    BD_TRY(make_secret(secret));
+    digest_of(secret, strlen(secret), token.digest);
+    token.origins = wanted->origins ? bd_strdup(wanted->origins) : NULL;
+    *bd_vec_push(&tokens->list) = token;
+    return NULL;
+}
+
+bool bd_tokens_remove(bd_tokens *tokens, const char *name)
+{
+    for (size_t i = 0; i < tokens->list.count; i++) {
+        bd_token *token = &tokens->list.items[i];
+        if (strcmp(token->name, name) != 0)
+            continue;
+        bd_free(token->origins);
+        memmove(token, token + 1, (--tokens->list.count - i) * sizeof *token);
+        return true;
+    }
+    return false;
 }
 
 const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown)

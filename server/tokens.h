@@ -16,6 +16,7 @@
 enum {
     BD_TOKEN_NAME_BYTES = 65,
     BD_TOKEN_DIGEST_BYTES = 32,
+    BD_TOKEN_SECRET_BYTES = 64,       /* "burn_", 43 letters of base64url, 0 */
     BD_TOKEN_SHOWN_BYTES_MAX = 128,   /* what a client may show */
     BD_TOKEN_ORIGINS_BYTES_MAX = 1024,
     BD_TOKENS_MAX = 4096,
@@ -39,6 +40,12 @@ bd_error *bd_tokens_parse(const char *text, size_t size_bytes, bd_tokens *out) B
 /* A file that bd_tokens_parse takes. Heap; bd_free. */
 char *bd_tokens_print(const bd_tokens *tokens, size_t *out_bytes);
 
+/* Adds a new one; its secret is in the room and nowhere else. Errors: INVALID for the name or the
+ * origins, CONFLICT for a name in use, LIMIT. */
+bd_error *bd_tokens_add(bd_tokens *tokens, const bd_token *wanted,
+                        char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
+/* False if there is none of that name. */
+bool bd_tokens_remove(bd_tokens *tokens, const char *name);
 /* The one with that secret, expired or not; NULL. Takes the same time for every wrong one. */
 const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown);
 /* "" stands for a client that is no web page. */

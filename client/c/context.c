@@ -291,14 +291,17 @@ static bd_error *report_type(const char *kind, bd_message_type *out_type)
                  {"devices", BD_MESSAGE_DEVICES},
                  {"sessions", BD_MESSAGE_SESSIONS},
                  {"kernels", BD_MESSAGE_KERNELS},
-                 {"config", BD_MESSAGE_CONFIG}};
+                 {"config", BD_MESSAGE_CONFIG},
+                 {"tokens", BD_MESSAGE_TOKENS},
+                 {"listeners", BD_MESSAGE_LISTENERS}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].kind, kind) == 0) {
             *out_type = kinds[i].type;
             return NULL;
         }
     BD_FAIL(INVALID,
-            "there is no report \"%s\"; there are stats, devices, sessions, kernels and config",
+            "there is no report \"%s\"; there are stats, devices, sessions, kernels, config, "
+            "tokens and listeners",
             kind);
 }
 
@@ -321,13 +324,53 @@ burn_status burn_report(burn_context *context, const char *kind, char **out_json
     return bd_finish(error);
 }
 
-burn_status burn_shutdown(burn_context *context)
+static burn_status ask_for_done(burn_context *context, bd_message_type type)
 {
     bd_error *error = bd_enter(context);
     if (error)
         return bd_finish(error);
     bd_pending pending = {0};
-    bd_client_ask(context->client, BD_MESSAGE_SHUTDOWN, &pending);
+    bd_client_ask(context->client, type, &pending);
+    error = bd_wait(context, &pending);
+    bd_leave(context);
+    return bd_finish(error);
+}
+
+burn_status burn_shutdown(burn_context *context)
+{
+    return ask_for_done(context, BD_MESSAGE_SHUTDOWN);
+}
+
+burn_status burn_reload(burn_context *context)
+{
+    return ask_for_done(context, BD_MESSAGE_RELOAD);
+}
+
+burn_status burn_create_token(burn_context *context, const char *name, const char *scopes,
+                              uint64_t seconds, const char *origins, char **out_json)
+{
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
+    bd_client_create_token(context->client, &wish, &pending);
+    error = bd_wait(context, &pending);
+    bd_leave(context);
+    if (!error)
+        *out_json = pending.report;
+    else
+        bd_free(pending.report);
+    return bd_finish(error);
+}
+
+burn_status burn_revoke_token(burn_context *context, const char *name)
+{
+    bd_error *error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_client_revoke_token(context->client, name, &pending);
     error = bd_wait(context, &pending);
     bd_leave(context);
     return bd_finish(error);

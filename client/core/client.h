@@ -95,6 +95,13 @@ void bd_client_sync(bd_client *client, bd_pending *pending);
 void bd_client_ping(bd_client *client, bd_pending *pending);
 /* type: BD_MESSAGE_STATS and the other requests that have no more fields. */
 void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending);
+/* Texts may be NULL; seconds 0: it never expires. The answer is a report with the token. */
+typedef struct bd_token_wish {
+    const char *name, *scopes, *origins;
+    uint64_t seconds;
+} bd_token_wish;
+void bd_client_create_token(bd_client *client, const bd_token_wish *wish, bd_pending *pending);
+void bd_client_revoke_token(bd_client *client, const char *name, bd_pending *pending);
 void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
                       const uint8_t *records, size_t records_bytes, bd_pending *pending);
 /* The daemon may forget the program; nobody waits for the answer. */

@@ -288,6 +288,28 @@ void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending)
     enqueue(client, &message, NULL, 0);
 }
 
+void bd_client_create_token(bd_client *client, const bd_token_wish *wish, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_TOKEN_CREATE,
+                          .token_create = {.request = pending->request,
+                                           .name = bd_text_of(wish->name),
+                                           .scopes = bd_text_of(wish->scopes),
+                                           .seconds = wish->seconds,
+                                           .origins = bd_text_of(wish->origins)}};
+    enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_revoke_token(bd_client *client, const char *name, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_TOKEN_REVOKE,
+                          .token_revoke = {.request = pending->request, .name = bd_text_of(name)}};
+    enqueue(client, &message, NULL, 0);
+}
+
 void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
                       const uint8_t *records, size_t records_bytes, bd_pending *pending)
 {

@@ -10,6 +10,7 @@
 
 #include "burn/burn.h"
 #include "client/ctl/table.h"
+#include "client/ctl/tokens.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 69, PINGS_MAX = 1000 };
 
@@ -25,14 +26,24 @@ static const ctl_command commands[] = {
     {"kernels", "compiled kernels"},
     {"config", "configuration in force"},
     {"names", "published values that this user sees"},
-    {"shutdown", "let the daemon finish what is in flight and end"},
+    {"invite", "[NAME]: one line with which a colleague connects; makes a token for 30 days"},
+    {"token", "create NAME, list, revoke NAME"},
+    {"reload", "read configuration, certificate and tokens again"},
+    {"drain", "let the daemon finish what is in flight and end"},
+    {"shutdown", "the same"},
 };
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
 
+enum { WORDS_MAX = 3, INVITE_SECONDS = 30 * 86400 };
+
 typedef struct ctl_options {
     const char *url, *command;
+    const char *words[WORDS_MAX]; /* the command and what follows it */
+    int word_count;
     bool json;
     int pings;
+    bool life_given;
+    ctl_token_options token;
 } ctl_options;
 
 static void print_help(FILE *file)
@@ -41,10 +52,16 @@ static void print_help(FILE *file)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(file, "  %-9s  %s\n", commands[i].name, commands[i].says);
     fprintf(file, "\n"
-                  "  --url URL      unix:///path or tcp://host:port; else BURN_URL, then\n"
-                  "                 $XDG_RUNTIME_DIR/burnd.sock, then /run/burnd/burnd.sock\n"
+                  "  --url URL      unix:///path, tls://host:port, tcp://host:port; else BURN_URL\n"
+                  "                 then $XDG_RUNTIME_DIR/burnd.sock, then /run/burnd/burnd.sock\n"
                   "  -o json        JSON instead of a table\n"
                   "  --count N      how often to ping\n"
+                  "  --scope NAMES  of a token: infer, compute, kernel, admin, metrics, peer;\n"
+                  "                 else infer,compute\n"
+                  "  --expires TIME of a token: 12h, 30d, never\n"
+                  "  --origin URL   of a token: only pages of this https://host may show it;\n"
+                  "                 may be repeated\n"
+                  "  --host NAME    of invite: how others call this host\n"
                   "  --version\n\n"
                   "Exit codes: 0 success, 1 failure, 2 wrong usage, 69 no daemon answers.\n");
 }
@@ -78,32 +95,86 @@ static bool is_command(const char *name)
     return false;
 }
 
+/* Flags with a value. 1: taken, 0: the argument is none of them, -1: wrong. */
+static int parse_flag(int count, char **arguments, int *index, ctl_options *out)
+{
+    static const char *const names[] = {"--url",   "-o",        "--output", "--count",
+                                        "--scope", "--expires", "--origin", "--host"};
+    enum { URL, O, OUTPUT, COUNT, SCOPE, EXPIRES, ORIGIN, HOST, NAMES };
+    const char *value = NULL;
+    int which = 0;
+    while (which < NAMES && !(value = value_of(names[which], count, arguments, index)))
+        which++;
+    if (which == URL)
+        out->url = value;
+    else if (which == SCOPE)
+        out->token.scopes = value;
+    else if (which == HOST)
+        out->token.host = value;
+    else if (which == O || which == OUTPUT)
+        out->json = strcmp(value, "json") == 0;
+    else if (which == COUNT)
+        out->pings = atoi(value);
+    else if (which == EXPIRES)
+        out->life_given = true;
+    if ((which == O || which == OUTPUT) && !out->json && strcmp(value, "table") != 0)
+        return complain_usage("the output is json or table, not ", value), -1;
+    if (which == COUNT && (out->pings < 1 || out->pings > PINGS_MAX))
+        return complain_usage("--count is between 1 and 1000, not ", value), -1;
+    if (which == EXPIRES && !ctl_parse_life(value, &out->token.seconds))
+        return complain_usage("--expires is like 12h, 30d or never, not ", value), -1;
+    if (which == ORIGIN && !ctl_add_origin(&out->token, value))
+        return complain_usage("no room for one more origin: ", value), -1;
+    for (int i = 0; i < NAMES && which == NAMES; i++) {
+        if (strcmp(arguments[*index], names[i]) == 0)
+            return complain_usage("a value is missing after ", names[i]), -1;
+    }
+    return which < NAMES;
+}
+
+/* The words after the command. */
+static int check_words(ctl_options *out)
+{
+    const char *verb = out->words[1];
+    if (!out->command)
+        return complain_usage("which command", "?");
+    if (strcmp(out->command, "invite") == 0) {
+        out->token.name = verb;
+        if (!out->life_given)
+            out->token.seconds = INVITE_SECONDS;
+        return out->word_count <= 2 ? EXIT_OK : complain_usage("not understood: ", out->words[2]);
+    }
+    if (strcmp(out->command, "token") == 0) {
+        bool lists = verb && strcmp(verb, "list") == 0;
+        if (!lists && !(verb && (!strcmp(verb, "create") || !strcmp(verb, "revoke"))))
+            return complain_usage("token needs create NAME, list or revoke NAME, not ",
+                                  verb ? verb : "nothing");
+        if (out->word_count != (lists ? 2 : 3))
+            return complain_usage(lists ? "token list takes no name" : "whose token, after ", verb);
+        out->token.verb = verb;
+        out->token.name = out->words[2];
+        return EXIT_OK;
+    }
+    return out->word_count == 1 ? EXIT_OK : complain_usage("not understood: ", verb);
+}
+
 static int parse(int count, char **arguments, ctl_options *out)
 {
     *out = (ctl_options){.pings = 1};
     for (int i = 1; i < count; i++) {
-        const char *value;
-        if ((value = value_of("--url", count, arguments, &i))) {
-            out->url = value;
-        } else if ((value = value_of("-o", count, arguments, &i)) ||
-                   (value = value_of("--output", count, arguments, &i))) {
-            if (strcmp(value, "json") != 0 && strcmp(value, "table") != 0)
-                return complain_usage("the output is json or table, not ", value);
-            out->json = strcmp(value, "json") == 0;
-        } else if ((value = value_of("--count", count, arguments, &i))) {
-            out->pings = atoi(value);
-            if (out->pings < 1 || out->pings > PINGS_MAX)
-                return complain_usage("--count is between 1 and 1000, not ", value);
-        } else if (is_command(arguments[i]) && !out->command) {
-            out->command = arguments[i];
-        } else if (!strcmp(arguments[i], "--url") || !strcmp(arguments[i], "-o") ||
-                   !strcmp(arguments[i], "--output") || !strcmp(arguments[i], "--count")) {
-            return complain_usage("a value is missing after ", arguments[i]);
-        } else {
+        int flag = parse_flag(count, arguments, &i, out);
+        if (flag < 0)
+            return EXIT_USAGE;
+        if (flag)
+            continue;
+        bool fits = *arguments[i] != '-' && out->word_count < WORDS_MAX &&
+                    (out->command || is_command(arguments[i]));
+        if (!fits)
             return complain_usage("not understood: ", arguments[i]);
-        }
+        out->words[out->word_count++] = arguments[i];
+        out->command = out->words[0];
     }
-    return out->command ? EXIT_OK : complain_usage("which command", "?");
+    return check_words(out);
 }
 
 static int complain(const char *doing)
@@ -193,12 +264,38 @@ static int show(burn_context *context, const ctl_options *options)
     return EXIT_OK;
 }
 
+static int obey_token(burn_context *context, const ctl_options *options)
+{
+    bool invites = strcmp(options->command, "invite") == 0;
+    const char *problem = NULL;
+    json_t *result = invites ? ctl_invite(context, &options->token, &problem)
+                             : ctl_obey_token(context, &options->token, &problem);
+    if (!result && !problem)
+        return complain(options->command);
+    if (!result) {
+        fprintf(stderr, "burnctl: %s: %s\n", options->command, problem);
+        return EXIT_FAILED;
+    }
+    if (invites && !options->json)
+        printf("export BURN_URL='%s' BURN_TOKEN=%s\n",
+               json_string_value(json_object_get(result, "url")),
+               json_string_value(json_object_get(result, "token")));
+    else
+        print(options, result);
+    json_decref(result);
+    return EXIT_OK;
+}
+
 static int obey(burn_context *context, const ctl_options *options)
 {
+    if (strcmp(options->command, "token") == 0 || strcmp(options->command, "invite") == 0)
+        return obey_token(context, options);
+    if (strcmp(options->command, "reload") == 0)
+        return burn_reload(context) == BURN_STATUS_OK ? EXIT_OK : complain("reload");
     if (strcmp(options->command, "ping") == 0)
         return ping(context, options);
-    if (strcmp(options->command, "shutdown") == 0)
-        return burn_shutdown(context) == BURN_STATUS_OK ? EXIT_OK : complain("shutdown");
+    if (strcmp(options->command, "shutdown") == 0 || strcmp(options->command, "drain") == 0)
+        return burn_shutdown(context) == BURN_STATUS_OK ? EXIT_OK : complain(options->command);
     return show(context, options);
 }
 

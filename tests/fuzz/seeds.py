@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets frame, message, websocket and http: FOLDER/frame and so on. (fuzz_stream needs none: its
+"""Writes the seeds of the fuzz targets frame, message, websocket, http and tokens: FOLDER/frame and so on. (fuzz_stream needs none: its
 mutator makes records of its own.)"""
 
 import pathlib
@@ -34,6 +34,11 @@ HTTP = [
     b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: gpu.example.\r\n\r\n",
     b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nnext",
 ]
+TOKENS = [
+    b"# comment\n\nalice " + b"3a" * 32 + b" infer,compute 2027-01-31T12:00:00Z -\n",
+    b" b.o-b_2\t" + b"0f" * 32 + b"  admin,kernel,metrics,peer - https://a.org,https://b.org:8443\n",
+    b"a " + b"00" * 32 + b" infer 2028-02-29T23:59:59Z -\na " + b"00" * 32 + b" infer - -", b"a b c\n", b"a b c d e f\n", b"x" * 3000,
+]
 VALUES = {
     "ID": [1, 2**53 - 1], "UINT": [0, 2**63 - 1], "INT": [-1, 2**63 - 1, -2**63], "FLAG": [True, False],
     "TEXT": ["", "gr\u00fc\u00df", "x" * 511, "x" * 512], "TEXTS": [[], ["cpu", "ref"], ["a"] * 32, ["a"] * 33],
@@ -42,7 +47,7 @@ VALUES = {
 
 
 def main(folder):
-    for name in ("frame", "message", "websocket", "http"):
+    for name in ("frame", "message", "websocket", "http", "tokens"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for i, data in enumerate(FRAMES):
         (folder / "frame" / f"seed{i}").write_bytes(CUTS + data)
@@ -50,6 +55,8 @@ def main(folder):
         for i, data in enumerate(seeds):
             for cuts in (CUTS, b"\0" + CUTS[1:]):
                 (folder / name / f"seed{i}-{cuts[0]}").write_bytes(cuts + data)
+    for i, data in enumerate(TOKENS):
+        (folder / "tokens" / f"seed{i}").write_bytes(data)
     text = (wire.ROOT / "proto/messages.def").read_text()
     for name, body in re.findall(r"BEGIN\((\w+),(.*?)END\(\1\)", text, re.S):
         kinds = re.findall(r"FIELD\((\w+),", body)

@@ -135,10 +135,21 @@ BURN_API burn_status burn_sync(burn_context *context);
 /* The end of a step: what was recorded since the last one is run as one. Does not wait. */
 BURN_API burn_status burn_mark(burn_context *context);
 BURN_API burn_status burn_ping(burn_context *context, double *out_seconds);
-/* kind: "stats", "devices", "sessions", "kernels", "config". JSON; free it with burn_free. */
+/* kind: "stats", "devices", "sessions", "kernels", "config", "tokens", "listeners". JSON; free it
+ * with burn_free. */
 BURN_API burn_status burn_report(burn_context *context, const char *kind, char **out_json);
 /* Drains the daemon as SIGTERM does. */
 BURN_API burn_status burn_shutdown(burn_context *context);
+/* Reads configuration, certificate and tokens again as SIGHUP does; fails if they are wrong. */
+BURN_API burn_status burn_reload(burn_context *context);
+/* A new token: scopes as in "infer,compute" (NULL: these), seconds until it expires (0: never),
+ * origins of the web pages that may show it, separated by commas (NULL: anyone). The answer is JSON
+ * with the token, which the daemon does not keep; free it with burn_free. */
+BURN_API burn_status burn_create_token(burn_context *context, const char *name,
+                                       const char *scopes, uint64_t seconds, const char *origins,
+                                       char **out_json);
+/* Ends the token and the sessions that it opened. */
+BURN_API burn_status burn_revoke_token(burn_context *context, const char *name);
 BURN_API void burn_free(void *memory);
 BURN_API uint64_t burn_bytes_sent(const burn_context *context);
 /* Ops recorded so far; the next has this number plus 1. */

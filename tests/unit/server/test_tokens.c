@@ -90,6 +90,40 @@ START_TEST(hostile_files)
 }
 END_TEST
 
+START_TEST(made_tokens_are_found_and_print_back)
+{
+    bd_tokens tokens = {0}, back = {0};
+    char first[BD_TOKEN_SECRET_BYTES], second[BD_TOKEN_SECRET_BYTES];
+    bd_token wanted = {.name = "one", .scopes = BD_SCOPE_METRICS, .expires_s = 1835481599};
+    ck_assert_ptr_null(bd_tokens_add(&tokens, &wanted, first));
+    ck_assert_int_eq(bd_error_code(bd_tokens_add(&tokens, &wanted, second)), BD_CODE_CONFLICT);
+    wanted = (bd_token){.name = "two", .scopes = BD_SCOPE_EVERY, .origins = "https://a.org"};
+    ck_assert_ptr_null(bd_tokens_add(&tokens, &wanted, second));
+    wanted.origins = "a org";
+    snprintf(wanted.name, sizeof wanted.name, "three");
+    ck_assert_int_eq(bd_error_code(bd_tokens_add(&tokens, &wanted, first)), BD_CODE_INVALID);
+    ck_assert_uint_eq(strlen(first), 48);
+    ck_assert_int_eq(strncmp(first, "burn_", 5), 0);
+    ck_assert_uint_eq(strspn(first + 5, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                        "0123456789-_"), 43);
+    ck_assert_str_ne(first, second);
+    size_t size;
+    char *text = bd_tokens_print(&tokens, &size);
+    ck_assert_ptr_null(strstr(text, first + 5));
+    ck_assert_ptr_nonnull(strstr(text, " metrics 2028-02-29T23:59:59Z -\n"));
+    ck_assert_ptr_null(bd_tokens_parse(text, size, &back));
+    bd_free(text);
+    ck_assert_str_eq(bd_tokens_find(&back, bd_text_of(first))->name, "one");
+    ck_assert_str_eq(bd_tokens_find(&back, bd_text_of(second))->name, "two");
+    ck_assert(bd_tokens_remove(&back, "one"));
+    ck_assert(!bd_tokens_remove(&back, "one"));
+    ck_assert_ptr_null(bd_tokens_find(&back, bd_text_of(first)));
+    ck_assert_ptr_nonnull(bd_tokens_find(&back, bd_text_of(second)));
+    bd_tokens_deinit(&tokens);
+    bd_tokens_deinit(&back);
+}
+END_TEST
+
 START_TEST(scopes_and_rights)
 {
     unsigned scopes = 0;
@@ -160,6 +194,7 @@ int main(void)
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, a_file);
     tcase_add_test(tests, hostile_files);
+    tcase_add_test(tests, made_tokens_are_found_and_print_back);
     tcase_add_test(tests, scopes_and_rights);
     tcase_add_test(tests, failures_wait_longer_and_are_forgiven);
     suite_add_tcase(suite, tests);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/ctl/tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+bool ctl_parse_life(const char *text, uint64_t *out_seconds)
+{
+    static const struct {
+        const char *unit;
+        uint64_t seconds;
+    } units[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+    char *end;
+    unsigned long long count = strtoull(text, &end, 10);
+    *out_seconds = 0;
+    if (strcmp(text, "never") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (end > text && *text != '-' && strcmp(end, units[i].unit) == 0 && count > 0 &&
+            count < UINT32_MAX) {
+            *out_seconds = count * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ctl_add_origin(ctl_token_options *options, const char *origin)
+{
+    size_t used = strlen(options->origins), room = sizeof options->origins - used;
+    return snprintf(options->origins + used, room, "%s%s", used ? "," : "", origin) < (int)room;
+}
+
+static json_t *read_json(char *own_text, const char **out_problem)
+{
+    json_t *json = json_loads(own_text, JSON_DECODE_ANY, NULL);
+    memset(own_text, 0, strlen(own_text));
+    burn_free(own_text);
+    *out_problem = json ? NULL : "the answer is no JSON";
+    return json;
+}
+
+static json_t *create(burn_context *context, const ctl_token_options *options, const char *name,
+                      const char **out_problem)
+{
+    char *text = NULL;
+    if (burn_create_token(context, name, options->scopes, options->seconds, options->origins,
+                          &text) != BURN_STATUS_OK)
+        return NULL;
+    return read_json(text, out_problem);
+}
+
+static json_t *list(burn_context *context, const char *kind, const char **out_problem)
+{
+    char *text = NULL;
+    if (burn_report(context, kind, &text) != BURN_STATUS_OK)
+        return NULL;
+    return read_json(text, out_problem);
+}
+
+json_t *ctl_obey_token(burn_context *context, const ctl_token_options *options,
+                       const char **out_problem)
+{
+    if (strcmp(options->verb, "list") == 0)
+        return list(context, "tokens", out_problem);
+    if (strcmp(options->verb, "create") == 0)
+        return create(context, options, options->name, out_problem);
+    if (burn_revoke_token(context, options->name) != BURN_STATUS_OK)
+        return NULL;
+    return json_pack("{s:s}", "revoked", options->name);
+}
+
+/* The URL that a colleague uses: a listener on all addresses is reached by this host's name. */
+static json_t *url_of(const json_t *listener, const char *host)
+{
+    const char *url = json_string_value(json_object_get(listener, "url"));
+    const char *pin = json_string_value(json_object_get(listener, "pin"));
+    const char *port = url ? strrchr(url, ':') : NULL;
+    char name[256] = "", text[512];
+    if (!port || !pin || strncmp(url, "tls://", 6) != 0)
+        return NULL;
+    bool everywhere = strncmp(url + 6, "0.0.0.0:", 8) == 0 || strncmp(url + 6, "[::]:", 5) == 0;
+    if (host)
+        snprintf(name, sizeof name, "%s", host);
+    else if (!everywhere)
+        snprintf(name, sizeof name, "%.*s", (int)(port - url - 6), url + 6);
+    else if (gethostname(name, sizeof name - 1) != 0)
+        return NULL;
+    snprintf(text, sizeof text, "tls://%s%s?pin=%s", name, port, pin);
+    return json_string(text);
+}
+
+json_t *ctl_invite(burn_context *context, const ctl_token_options *options,
+                   const char **out_problem)
+{
+    json_t *listeners = list(context, "listeners", out_problem), *url = NULL;
+    for (size_t i = 0; i < json_array_size(listeners) && !url; i++)
+        url = url_of(json_array_get(listeners, i), options->host);
+    if (listeners && !url)
+        *out_problem = "the daemon has no tls:// listener; start it with --listen=tls://0.0.0.0";
+    json_decref(listeners);
+    char name[64];
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(name, sizeof name, "invite-%Y%m%d-%H%M%S", gmtime_r(&now, &parts));
+    json_t *token = url ? create(context, options, options->name ? options->name : name,
+                                 out_problem)
+                        : NULL;
+    if (token)
+        json_object_set(token, "url", url);
+    json_decref(url);
+    return token;
+}

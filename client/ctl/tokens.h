@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tokens: burnctl token and burnctl invite. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "burn/burn.h"
+
+typedef struct ctl_token_options {
+    const char *verb, *name; /* of token: create, list, revoke; NULL for invite */
+    const char *scopes, *host;
+    char origins[512]; /* separated by commas */
+    uint64_t seconds;  /* until it expires; 0: never */
+} ctl_token_options;
+
+/* "90s", "30min", "12h", "30d" or "never" to seconds. */
+bool ctl_parse_life(const char *text, uint64_t *out_seconds);
+/* One more origin; false if there is no room. */
+bool ctl_add_origin(ctl_token_options *options, const char *origin);
+/* What is to be shown. NULL if it failed: *out_problem says why, or burn_last_error. */
+json_t *ctl_obey_token(burn_context *context, const ctl_token_options *options,
+                       const char **out_problem);
+/* The same for a new token, with the URL of a listener beside it. */
+json_t *ctl_invite(burn_context *context, const ctl_token_options *options,
+                   const char **out_problem);

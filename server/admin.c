@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/admin.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/log.h"
+#include "server/json.h"
+#include "server/reload.h"
+
+static void write_token(bd_json *json, const bd_token *token, const char *secret)
+{
+    char scopes[BD_SCOPES_TEXT_BYTES], expiry[BD_TIME_TEXT_BYTES];
+    bd_json_begin_object(json, NULL);
+    bd_json_text(json, "name", token->name);
+    if (secret)
+        bd_json_text(json, "token", secret);
+    bd_json_text(json, "scopes", bd_scopes_print(token->scopes, scopes));
+    bd_json_text(json, "expires",
+                 token->expires_s ? bd_time_print(token->expires_s, expiry) : "never");
+    if (!secret)
+        bd_json_bool(json, "expired", token->expires_s && token->expires_s <= time(NULL));
+    bd_json_text(json, "origins", token->origins ? token->origins : "");
+    bd_json_end_object(json);
+}
+
+static void answer(bd_connection *connection, uint64_t request, bd_json *own_json)
+{
+    size_t size;
+    char *text = bd_json_take(own_json, &size);
+    bd_connection_send_payload(
+        connection, &(bd_message){.type = BD_MESSAGE_REPORT, .report.request = request}, text,
+        size);
+    OPENSSL_cleanse(text, size);
+    bd_free(text);
+}
+
+static bd_error *create_token(bd_connection *connection,
+                              const struct bd_message_token_create *message)
+{
+    bd_daemon *daemon = connection->daemon;
+    bd_token wanted = {.scopes = BD_SCOPE_COMPUTE | BD_SCOPE_INFER};
+    char secret[BD_TOKEN_SECRET_BYTES], origins[BURN_TEXT_BYTES_MAX + 1];
+    if (message->name.size_bytes >= sizeof wanted.name)
+        BD_FAIL(INVALID, "a token's name has at most %zu bytes", sizeof wanted.name - 1);
+    bd_text_copy(message->name, wanted.name, sizeof wanted.name);
+    if (message->scopes.size_bytes)
+        BD_TRY(bd_scopes_parse(message->scopes.bytes, message->scopes.size_bytes, &wanted.scopes));
+    if (message->seconds > BURN_TOKEN_SECONDS_MAX)
+        BD_FAIL(INVALID, "a token lives at most %d seconds, or for ever with 0",
+                BURN_TOKEN_SECONDS_MAX);
+    if (message->seconds)
+        wanted.expires_s = time(NULL) + (int64_t)message->seconds;
+    if (message->origins.size_bytes)
+        wanted.origins = bd_text_copy(message->origins, origins, sizeof origins);
+    BD_TRY(bd_access_create_token(&daemon->access, daemon->config, &wanted, secret));
+    bd_log(BD_LOG_INFO, "admin", "token created name=%s scopes=%x by=\"%s\"", wanted.name,
+           wanted.scopes, connection->session.principal.name);
+    bd_json json = {0};
+    write_token(&json, &wanted, secret);
+    answer(connection, message->request, &json);
+    OPENSSL_cleanse(secret, sizeof secret);
+    return NULL;
+}
+
+static bd_error *revoke_token(bd_connection *connection,
+                              const struct bd_message_token_revoke *message)
+{
+    bd_daemon *daemon = connection->daemon;
+    char name[BURN_TEXT_BYTES_MAX + 1];
+    bd_text_copy(message->name, name, sizeof name);
+    BD_TRY(bd_access_revoke_token(&daemon->access, daemon->config, name));
+    bd_log(BD_LOG_INFO, "admin", "token revoked name=%s by=\"%s\"", name,
+           connection->session.principal.name);
+    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
+                                                 .done.request = message->request});
+    bd_reload_sessions(daemon);
+    return NULL;
+}
+
+static void list_tokens(bd_connection *connection, uint64_t request)
+{
+    const bd_tokens *tokens = &connection->daemon->access.tokens;
+    bd_json json = {0};
+    bd_json_begin_array(&json, NULL);
+    for (size_t i = 0; i < tokens->list.count; i++)
+        write_token(&json, &tokens->list.items[i], NULL);
+    bd_json_end_array(&json);
+    answer(connection, request, &json);
+}
+
+static void list_listeners(bd_connection *connection, uint64_t request)
+{
+    const bd_daemon *daemon = connection->daemon;
+    bd_json json = {0};
+    bd_json_begin_array(&json, NULL);
+    for (int i = 0; i < daemon->listener_count; i++) {
+        const bd_listener *listener = &daemon->listeners[i];
+        char pin[BD_TLS_PIN_BYTES + 8] = "";
+        if (listener->address.is_tls && daemon->access.tls)
+            snprintf(pin, sizeof pin, "sha256:%s", bd_tls_pin(daemon->access.tls));
+        bd_json_begin_object(&json, NULL);
+        bd_json_text(&json, "url", listener->url);
+        bd_json_text(&json, "pin", pin);
+        bd_json_end_object(&json);
+    }
+    bd_json_end_array(&json);
+    answer(connection, request, &json);
+}
+
+static bd_error *reload(bd_connection *connection, uint64_t request)
+{
+    BD_TRY(bd_reload(connection->daemon));
+    bd_connection_send(connection,
+                       &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
+    return NULL;
+}
+
+static void shut_down(bd_connection *connection, uint64_t request)
+{
+    bd_connection_send(connection,
+                       &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
+    bd_log(BD_LOG_INFO, "admin", "shutdown asked by=\"%s\"", connection->session.principal.name);
+    bd_daemon_drain(connection->daemon);
+}
+
+void bd_admin_message(bd_connection *connection, const bd_message *message)
+{
+    uint64_t request = message->reload.request; /* all of them have it first */
+    bd_error *error = NULL;
+    if (message->type == BD_MESSAGE_TOKEN_CREATE)
+        error = create_token(connection, &message->token_create);
+    else if (message->type == BD_MESSAGE_TOKEN_REVOKE)
+        error = revoke_token(connection, &message->token_revoke);
+    else if (message->type == BD_MESSAGE_TOKENS)
+        list_tokens(connection, request);
+    else if (message->type == BD_MESSAGE_LISTENERS)
+        list_listeners(connection, request);
+    else if (message->type == BD_MESSAGE_SHUTDOWN)
+        shut_down(connection, request);
+    else
+        error = reload(connection, request);
+    if (error)
+        bd_session_answer_failure(connection, request, error);
+    bd_session_return_credit(connection, connection->session.frame_cost);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/reload.h"
+
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/log.h"
+#include "server/connection.h"
+
+/* Keys that engine and listeners have taken up for good. */
+static const char *const fixed[] = {
+    "listen",  "device",         "target",    "threads",    "compile_threads", "compile", "fusion",
+    "memory",  "session_memory", "cache_dir", "cache_size", "state_dir",       "www",     "names",
+};
+
+void bd_reload_log_level(const bd_config *config)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    for (int level = BD_LOG_ERROR; level <= BD_LOG_DEBUG; level++) {
+        if (strcmp(config->log_level, names[level]) == 0)
+            bd_log_set_level((bd_log_level)level);
+    }
+}
+
+static const bd_token *token_of(const bd_daemon *daemon, const bd_principal *principal)
+{
+    const bd_tokens *tokens = &daemon->access.tokens;
+    for (size_t i = 0; i < tokens->list.count; i++) {
+        if (strcmp(tokens->list.items[i].name, principal->name + strlen("token:")) == 0)
+            return &tokens->list.items[i];
+    }
+    return NULL;
+}
+
+void bd_reload_sessions(bd_daemon *daemon)
+{
+    for (bd_connection *connection = daemon->connections; connection;
+         connection = connection->next) {
+        bd_principal *principal = &connection->session.principal;
+        if (connection->state != BD_CONNECTION_OPEN || strncmp(principal->name, "token:", 6) != 0)
+            continue;
+        const bd_token *token = token_of(daemon, principal);
+        if (token)
+            principal->scopes = token->scopes;
+        else
+            bd_connection_fail(connection, BD_ERROR(UNAUTHENTICATED, "the token was revoked"));
+    }
+}
+
+static bd_error *read_again(bd_daemon *daemon, bd_config *fresh, bd_access *access)
+{
+    BD_TRY(daemon->reader.read(daemon->reader.user, fresh));
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        if (bd_config_keep(fresh, daemon->config, fixed[i]))
+            bd_log(BD_LOG_WARN, "daemon", "reload: key=%s has changed and needs a restart",
+                   fixed[i]);
+    }
+    return bd_access_load(fresh, true, access);
+}
+
+bd_error *bd_reload(bd_daemon *daemon)
+{
+    bd_access access;
+    bd_config *fresh = bd_alloc(sizeof *fresh);
+    bd_config_init(fresh);
+    bd_error *error = read_again(daemon, fresh, &access);
+    if (error) {
+        bd_log(BD_LOG_ERROR, "daemon", "reload failed, all stays as it was: %s",
+               bd_error_text(error));
+        bd_config_deinit(fresh);
+        bd_free(fresh);
+        return error;
+    }
+    memcpy(access.refused, daemon->access.refused, sizeof access.refused);
+    bd_access_deinit(&daemon->access);
+    daemon->access = access;
+    if (daemon->own_config) {
+        bd_config_deinit(daemon->own_config);
+        bd_free(daemon->own_config);
+    }
+    daemon->config = daemon->own_config = fresh;
+    bd_reload_log_level(fresh);
+    bd_reload_sessions(daemon);
+    bd_log(BD_LOG_INFO, "daemon", "reloaded tokens=%zu", access.tokens.list.count);
+    return NULL;
+}

@@ -150,8 +150,10 @@ static bd_error *keep_up(bd_connection *connection, const bd_message *message)
     bd_message pong = {.type = BD_MESSAGE_PONG, .pong.token = message->ping.token};
     if (message->type == BD_MESSAGE_PING)
         bd_connection_send(connection, &pong);
-    if (message->type == BD_MESSAGE_RECEIVED)
+    if (message->type == BD_MESSAGE_RECEIVED) {
+        bd_connection_touch(connection); /* downloads may go on */
         return bd_outbox_acknowledge(&connection->outbox, message->received.bytes);
+    }
     if (message->type == BD_MESSAGE_BYE)
         connection->session.resume.is_on = false;
     if (message->type == BD_MESSAGE_CANCEL)

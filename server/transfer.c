@@ -446,9 +446,11 @@ static void fill_slot(bd_connection *connection, bd_download *download, size_t s
 void bd_session_pump(bd_connection *connection)
 {
     bd_session *session = &connection->session;
-    size_t copied = 0;
-    while (session->downloads_first && connection->outbox.bytes < OUTBOX_AHEAD_BYTES &&
-           copied < COPY_BYTES_MAX) {
+    const bd_outbox *outbox = &connection->outbox;
+    size_t copied = 0, most_kept = (size_t)connection->daemon->config->outbound / 2;
+    /* What is kept for a resumption waits for the client, too, and costs it no connection. */
+    while (session->downloads_first && outbox->bytes < OUTBOX_AHEAD_BYTES &&
+           outbox->bytes + outbox->kept_bytes < most_kept && copied < COPY_BYTES_MAX) {
         bd_download *download = session->downloads_first;
         bool to_region = download->read.region != NULL;
         if (to_region && !download->read.free_slots)

@@ -171,3 +171,16 @@ except ConnectionError as error:
     daemon.log.close()
     daemon.folder.cleanup()
     assert said.startswith("lost: "), said
+
+
+def test_large_downloads_are_no_slow_reader():
+    """What is kept for a resumption counts, but ends no connection that reads."""
+    program = """
+import numpy, burn
+big = numpy.arange(16 << 20, dtype=numpy.float32)
+x = burn.tensor(big)
+print(all((x.numpy() == big).all() for _ in range(4)))
+"""
+    with Daemon("--outbound=4MiB", tcp=True) as daemon:
+        assert python(program, f"tcp://127.0.0.1:{daemon.tcp_port()}") == "True"
+        assert "bytes wait for it" not in daemon.text()

@@ -27,9 +27,9 @@ def daemon(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     path = str(folder / "s")
-    listeners = f"unix://{path} tcp://127.0.0.1:{port}?insecure"
-    process = subprocess.Popen([BURND, *(f"--listen={one}" for one in listeners.split())],
-                               env={**os.environ, "HOME": str(folder)})
+    flags = [f"--listen=unix://{path}", f"--listen=tcp://127.0.0.1:{port}?insecure",
+             "--resume-grace=0", "--idle-timeout=1h"]  # no frames whose places depend on time
+    process = subprocess.Popen([BURND, *flags], env={**os.environ, "HOME": str(folder)})
     for link in (path, ("127.0.0.1", port)):
         while True:
             assert process.poll() is None

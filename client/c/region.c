@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "client/c/context.h"
@@ -64,9 +65,20 @@ static int shared_memory(size_t size_bytes)
     return -1;
 }
 
+/* Whether the daemon takes regions and this is its own socket, which can pass descriptors: what it
+ * says may have come through a proxy. */
+static bool shares_memory(const burn_context *context)
+{
+    struct sockaddr_storage own;
+    socklen_t size = sizeof own;
+    return bd_client_get_facts(context->client)->regions &&
+           getsockname(context->fd, (struct sockaddr *)&own, &size) == 0 &&
+           own.ss_family == AF_UNIX;
+}
+
 static bd_host_region *create(burn_context *context, size_t size_bytes)
 {
-    bool shares = bd_client_get_facts(context->client)->regions;
+    bool shares = shares_memory(context);
     size_t rounded = (size_bytes + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
     if (rounded < size_bytes)
         return NULL;
@@ -293,7 +305,7 @@ bd_error *bd_region_put(burn_context *context, uint64_t id, const burn_tensor_ty
                         const void *bytes, size_t size_bytes, bool *out_done)
 {
     *out_done = false;
-    if (size_bytes < SHARED_BYTES_MIN || !bd_client_get_facts(context->client)->regions)
+    if (size_bytes < SHARED_BYTES_MIN || !shares_memory(context))
         return NULL;
     bd_host_region *region = around(context, bytes, size_bytes);
     bool direct = region != NULL, there = false;
@@ -346,7 +358,7 @@ bd_error *bd_region_get(burn_context *context, uint64_t id, void *place, size_t 
                         bool *out_done)
 {
     *out_done = false;
-    if (size_bytes < SHARED_BYTES_MIN || !bd_client_get_facts(context->client)->regions)
+    if (size_bytes < SHARED_BYTES_MIN || !shares_memory(context))
         return NULL;
     bd_pending pending = {0};
     size_t rounded = (size_bytes + SLOT_BYTES - 1) / SLOT_BYTES * SLOT_BYTES;

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+import threading
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -289,6 +290,32 @@ def test_the_client_shares_by_itself(daemon, shared):
     check = "assert regions() > 0" if shared else "assert regions() == 0"
     python(EXCHANGE + check, daemon if shared else None, **({} if shared else {"BURND_REGIONS": "0"}))
     python(EXCHANGE + check, **({} if shared else {"BURND_REGIONS": "0"}))
+
+
+def relay(source, target):
+    while data := source.recv(1 << 16):
+        target.sendall(data)
+    target.shutdown(socket.SHUT_WR)
+
+
+def test_a_client_behind_a_proxy_passes_no_descriptor(daemon):
+    """The daemon's end is a Unix socket, the client's is not."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_UNIX) as far:
+        far.connect(daemon.path)
+
+        def serve():
+            near = listener.accept()[0]
+            back = threading.Thread(target=relay, args=(far, near))
+            back.start()
+            relay(near, far)
+            back.join()
+            near.close()
+
+        server = threading.Thread(target=serve)
+        server.start()
+        url = f"tcp://127.0.0.1:{listener.getsockname()[1]}?insecure"
+        python(EXCHANGE, BURN_URL=url, DAEMON=str(daemon.process.pid))
+        server.join()
 
 
 def test_the_client_over_its_quota(daemon):

@@ -36,6 +36,7 @@ struct burn_context {
     pthread_cond_t fed; /* the reading thread has read */
     bool reading;
     bool uploading; /* by a thread that waits for credit; the others stay out */
+    int64_t interrupted_us; /* an interrupt came in the upload then, or bytes went after it; or 0 */
     bool mid_frame; /* by that thread: nothing else may be sent until the frame is through */
     uint32_t users; /* threads between bd_lock and bd_leave, those that wait too */
     bool closed;

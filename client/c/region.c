@@ -334,6 +334,7 @@ bd_error *bd_region_put(burn_context *context, uint64_t id, const burn_tensor_ty
 static bd_error *introduce_alone(burn_context *context, bd_host_region *region, bool *out_there)
 {
     context->uploading = true;
+    context->interrupted_us = 0;
     bd_error *error = introduce(context, region, out_there);
     context->uploading = false;
     pthread_cond_broadcast(&context->fed);

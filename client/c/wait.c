@@ -212,10 +212,32 @@ bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes)
 
 /* ---- uploads --------------------------------------------------------------------------------- */
 
-/* Leaves the lock until the socket may take more of the frame. A daemon that takes nothing for a
- * while after an interrupt costs the connection: half a frame cannot be taken back.
- * *at_us: when the interrupt came, or the last bytes after it went; 0: none came. */
-static bd_error *await_room(burn_context *context, int64_t *at_us)
+/* A daemon that takes nothing for a while after an interrupt costs the connection: half an upload
+ * cannot be taken back. */
+static bd_error *go_on_or_give_up(burn_context *context, bool interrupted)
+{
+    if (interrupted && !context->interrupted_us)
+        context->interrupted_us = bd_now_us();
+    if (!context->interrupted_us ||
+        bd_now_us() - context->interrupted_us < (int64_t)STUCK_MS * 1000)
+        return NULL;
+    bd_error *error = BD_ERROR(UNAVAILABLE,
+                               "interrupted in the middle of an upload that the daemon "
+                               "at %s did not take; the connection is lost",
+                               context->url);
+    bd_client_fail(context->client, bd_error_retain(error));
+    return error;
+}
+
+/* The upload goes on after an interrupt. */
+static void note_progress(burn_context *context)
+{
+    if (context->interrupted_us)
+        context->interrupted_us = bd_now_us();
+}
+
+/* Leaves the lock until the socket may take more of the frame. */
+static bd_error *await_room(burn_context *context)
 {
     struct pollfd entry = {.fd = context->fd, .events = POLLOUT};
     void *token = wait_begin(context);
@@ -227,34 +249,23 @@ static bd_error *await_room(burn_context *context, int64_t *at_us)
     if (context->closed)
         BD_FAIL(UNAVAILABLE, "the connection was closed");
     BD_TRY(bd_client_failure(context->client));
-    if (stop && !*at_us)
-        *at_us = bd_now_us();
-    if (!*at_us || bd_now_us() - *at_us < (int64_t)STUCK_MS * 1000)
-        return NULL;
-    bd_error *error = BD_ERROR(UNAVAILABLE,
-                               "interrupted in the middle of an upload that the daemon "
-                               "at %s did not take; the connection is lost",
-                               context->url);
-    bd_client_fail(context->client, bd_error_retain(error));
-    return error;
+    return go_on_or_give_up(context, stop);
 }
 
 /* Head and chunk as one: a frame that has begun must be finished. */
 static bd_error *write_parts(burn_context *context, struct iovec parts[2], int fd)
 {
-    int64_t interrupted_us = 0;
     while (parts[0].iov_len + parts[1].iov_len > 0) {
         ssize_t count = bd_link_write(context, parts, 2, fd);
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            BD_TRY(await_room(context, &interrupted_us));
+            BD_TRY(await_room(context));
             continue;
         }
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return lost(context, "sending", errno);
-        if (interrupted_us)
-            interrupted_us = bd_now_us();
+        note_progress(context);
         fd = -1; /* it went with the first bytes */
         size_t left = (size_t)count;
         for (int i = 0; i < 2; i++) {
@@ -287,10 +298,11 @@ bd_error *bd_write_head(burn_context *context, const uint8_t *head, size_t head_
 bd_error *bd_turn_whole(burn_context *context)
 {
     bd_error *error = turn(context);
-    if (bd_error_code(error) != BD_CODE_CANCELLED)
+    bool interrupted = bd_error_code(error) == BD_CODE_CANCELLED;
+    if (error && !interrupted)
         return error;
     bd_error_free(error);
-    return NULL;
+    return go_on_or_give_up(context, interrupted);
 }
 
 bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
@@ -301,6 +313,7 @@ bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *typ
         return bd_after_record(context);
     }
     bool done = false;
+    context->interrupted_us = 0;
     BD_TRY(bd_region_put(context, id, type, bytes, size_bytes, &done));
     if (done)
         return NULL;

@@ -29,13 +29,24 @@ static void flush(bd_connection *connection);
 static void await(bd_connection *connection, int events);
 static void end_handshake(bd_connection *connection);
 
+/* Ends the handshake that has lasted longest: who opens connections and says nothing keeps nobody
+ * else out, whose handshake takes two round trips. */
+static void make_room(bd_daemon *daemon)
+{
+    bd_connection *oldest = NULL;
+    for (bd_connection *other = daemon->connections; other; other = other->next)
+        oldest = other->in_handshake ? other : oldest;
+    daemon->counters.late_handshake++;
+    bd_connection_close(oldest);
+}
+
 static bd_error *prepare(bd_connection *opened, int fd, bool tls)
 {
     bd_daemon *daemon = opened->daemon;
-    if (tls && daemon->handshakes >= (size_t)daemon->config->handshakes)
-        BD_FAIL(LIMIT, "%zu TLS handshakes are under way", daemon->handshakes);
     if (tls && !daemon->access.tls)
         BD_FAIL(UNAVAILABLE, "there is no certificate");
+    if (tls && daemon->handshakes >= (size_t)daemon->config->handshakes)
+        make_room(daemon);
     BD_TRY(bd_net_prepare(fd, &opened->is_unix));
     if (opened->is_unix)
         BD_TRY(bd_net_peer(fd, &opened->peer_uid, &opened->peer_pid));

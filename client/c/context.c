@@ -244,6 +244,18 @@ burn_status burn_flush(burn_context *context)
     return bd_finish(error);
 }
 
+/* Waits for the answer and leaves; its JSON, if it has any, is the caller's. */
+static burn_status finish_request(burn_context *context, bd_pending *pending, char **out_json)
+{
+    bd_error *error = bd_wait(context, pending);
+    bd_leave(context);
+    if (!error && out_json)
+        *out_json = pending->report;
+    else
+        bd_free(pending->report);
+    return bd_finish(error);
+}
+
 burn_status burn_sync(burn_context *context)
 {
     bd_error *error = bd_enter(context);
@@ -251,9 +263,7 @@ burn_status burn_sync(burn_context *context)
         return bd_finish(error);
     bd_pending pending = {0};
     bd_client_sync(context->client, &pending);
-    error = bd_wait(context, &pending);
-    bd_leave(context);
-    return bd_finish(error);
+    return finish_request(context, &pending, NULL);
 }
 
 burn_status burn_mark(burn_context *context)
@@ -315,13 +325,7 @@ burn_status burn_report(burn_context *context, const char *kind, char **out_json
         return bd_finish(error);
     bd_pending pending = {0};
     bd_client_ask(context->client, type, &pending);
-    error = bd_wait(context, &pending);
-    bd_leave(context);
-    if (!error)
-        *out_json = pending.report;
-    else
-        bd_free(pending.report);
-    return bd_finish(error);
+    return finish_request(context, &pending, out_json);
 }
 
 static burn_status ask_for_done(burn_context *context, bd_message_type type)
@@ -331,9 +335,7 @@ static burn_status ask_for_done(burn_context *context, bd_message_type type)
         return bd_finish(error);
     bd_pending pending = {0};
     bd_client_ask(context->client, type, &pending);
-    error = bd_wait(context, &pending);
-    bd_leave(context);
-    return bd_finish(error);
+    return finish_request(context, &pending, NULL);
 }
 
 burn_status burn_shutdown(burn_context *context)
@@ -355,13 +357,7 @@ burn_status burn_create_token(burn_context *context, const char *name, const cha
     bd_pending pending = {0};
     bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
     bd_client_create_token(context->client, &wish, &pending);
-    error = bd_wait(context, &pending);
-    bd_leave(context);
-    if (!error)
-        *out_json = pending.report;
-    else
-        bd_free(pending.report);
-    return bd_finish(error);
+    return finish_request(context, &pending, out_json);
 }
 
 burn_status burn_revoke_token(burn_context *context, const char *name)
@@ -371,9 +367,7 @@ burn_status burn_revoke_token(burn_context *context, const char *name)
         return bd_finish(error);
     bd_pending pending = {0};
     bd_client_revoke_token(context->client, name, &pending);
-    error = bd_wait(context, &pending);
-    bd_leave(context);
-    return bd_finish(error);
+    return finish_request(context, &pending, NULL);
 }
 
 void burn_free(void *memory)

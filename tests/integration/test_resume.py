@@ -132,6 +132,16 @@ def test_training_ends_with_the_same_bits(daemon, expected, seed, least, most):
     assert eventually(lambda: at_rest(daemon), 30)  # it said BYE, unless that was cut off
 
 
+def test_a_program_that_ends_is_not_waited_for():
+    """It holds tensors and says nothing of its own; the daemon would keep its session for an hour."""
+    with Daemon("--resume-grace=1h", tcp=True) as running:
+        done = run("import burn; x = burn.ones(1000); print(x.sum().item())",
+                   f"tcp://127.0.0.1:{running.tcp_port()}?insecure")
+        assert done.returncode == 0 and done.stdout == b"1000.0\n", done.stderr.decode()
+        assert eventually(lambda: at_rest(running), 30)
+        assert "session lost" not in running.text()
+
+
 def test_training_over_tls_ends_with_the_same_bits(tmp_path, expected):
     token = Tokens(tmp_path).add("me", "compute")
     with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:

@@ -2,6 +2,7 @@
 """The connection to a daemon: made at the first use, or by connect()."""
 from __future__ import annotations
 
+import atexit
 import json
 from typing import Any
 
@@ -20,6 +21,8 @@ def disconnect() -> None:
     """Ends the connection; tensors made by it can no longer be used. A private daemon ends too."""
     _core.disconnect()
 
+
+atexit.register(_core.disconnect)  # the daemon need not wait for a process that has ended to come back
 
 connected, url, sync, bytes_sent = _core.connected, _core.url, _core.sync, _core.bytes_sent
 

@@ -174,13 +174,15 @@ static bd_error *greet(burn_context *context)
     return write_all(context, bytes, size);
 }
 
-static bd_error *attempt(burn_context *context)
+/* *out_further: more has arrived than was known of, though the connection may be lost again. */
+static bd_error *attempt(burn_context *context, bool *out_further)
 {
     uint64_t received = 0;
     BD_TRY(bd_reconnect(context, CONNECT_MS));
     BD_TRY(greet(context));
     BD_TRY(read_answer(context, &received));
     bd_kept *kept = &context->kept;
+    *out_further = received > kept->from;
     forget(kept, received);
     if (received != kept->from)
         BD_FAIL(PROTOCOL, "the daemon has received what was not sent");
@@ -203,20 +205,25 @@ static void hang_up(burn_context *context)
 
 bool bd_resume(burn_context *context)
 {
-    int64_t until_us = bd_now_us() +
-                       (int64_t)bd_client_get_facts(context->client)->resume_ms * 1000;
+    int64_t grace_us = (int64_t)bd_client_get_facts(context->client)->resume_ms * 1000;
+    int64_t until_us = bd_now_us() + grace_us;
     int delay_ms = DELAY_MS_MIN;
     bool resumed = false, tries = true;
     context->resumes = false; /* bytes of handshakes are not kept, and nothing recurses */
     while (!resumed && tries) {
         hang_up(context);
-        bd_error *error = attempt(context);
+        bool further = false;
+        bd_error *error = attempt(context, &further);
         bd_code code = bd_error_code(error);
         bd_error_free(error);
         resumed = !error;
         tries = code == BD_CODE_UNAVAILABLE || code == BD_CODE_DEADLINE;
         if (resumed || !tries)
             break;
+        if (further) { /* the daemon's grace begins anew */
+            until_us = bd_now_us() + grace_us;
+            delay_ms = DELAY_MS_MIN;
+        }
         tries = bd_now_us() + (int64_t)delay_ms * 1000 < until_us;
         if (tries)
             poll(NULL, 0, delay_ms);

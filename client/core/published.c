@@ -94,6 +94,7 @@ bd_error *bd_program_of(bd_session *session, uint64_t number, const uint8_t *sig
     bd_unpack unpack = {.cursor = signature, .end = signature + signature_bytes};
     bd_program *program = bd_alloc_zeroed(sizeof *program);
     program->session = session;
+    session->program_count++;
     program->number = number;
     bd_error *error = read_signature(program, &unpack);
     if (error) {

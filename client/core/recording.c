@@ -311,6 +311,7 @@ bd_error *bd_recording_end(bd_session *session, burn_tensor *const *outputs, uin
         BD_FAIL(CONFLICT, "no program is being recorded");
     bd_program *program = bd_alloc_zeroed(sizeof *program);
     program->session = session;
+    session->program_count++;
     program->argument_count = recording->argument_count;
     program->output_count = count;
     program->argument_types = recording->argument_types;
@@ -370,7 +371,10 @@ void bd_program_destroy(bd_program *program)
     bd_vec_deinit(&program->effects);
     bd_vec_deinit(&program->types);
     bd_free(program->argument_types);
+    bd_session *session = program->session;
     bd_free(program);
+    session->program_count--;
+    bd_session_collect(session);
 }
 
 static bd_error *check_arguments(const bd_program *program, burn_tensor *const *arguments,

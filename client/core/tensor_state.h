@@ -13,7 +13,8 @@ struct bd_session {
     void *user;
     void (*on_empty)(void *user);
     bool grad_enabled;
-    uint64_t tensor_count, value_count; /* alive; the session's memory goes with the last one */
+    /* alive; the session's memory goes with the last one */
+    uint64_t tensor_count, value_count, program_count;
     uint64_t mark;                      /* of the last walk over values */
     uint64_t attachment_count; /* with hooked leaves */
     bd_value *spare_values;
@@ -121,7 +122,7 @@ void bd_value_forget_parents(bd_value *value);
 void bd_value_add_parent(bd_value *value, bd_value *parent);
 void bd_value_set_accumulator(bd_value *value, bd_accumulator *accumulator);
 void bd_accumulator_release(bd_accumulator *accumulator);
-void bd_session_collect(bd_session *session); /* frees a closed session without tensors */
+void bd_session_collect(bd_session *session); /* frees a closed session that nothing lives of */
 
 typedef struct bd_emission {
     const burn_op_info *info;

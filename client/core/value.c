@@ -24,7 +24,8 @@ bd_session *bd_session_create(const char *library, const char *device, const cha
 
 void bd_session_collect(bd_session *session)
 {
-    if (session->client || session->tensor_count > 0 || session->value_count > 0)
+    if (session->client || session->tensor_count > 0 || session->value_count > 0 ||
+        session->program_count > 0)
         return;
     while (session->spare_values) {
         bd_value *value = session->spare_values;

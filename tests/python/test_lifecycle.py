@@ -226,6 +226,20 @@ def test_a_lost_daemon_is_a_clear_error_and_a_new_connection_works():
     assert words == ["True", "2.0"]
 
 
+def test_programs_outlive_their_connection():
+    words = script("""
+        import burn
+        for _ in range(2):
+            program = burn.jit(lambda a: a * 2)
+            print(program(burn.ones(3)).sum().item())
+            burn.disconnect()
+            del program
+        last = burn.jit(lambda a: a * 3)
+        print(last(burn.ones(3)).sum().item())
+    """)
+    assert words == ["6.0", "6.0", "9.0"]
+
+
 def test_addresses_that_are_none_say_what_would_be():
     for url, words in (("unix://relative/burnd.sock", "absolute: unix:///folder/name.sock"), ("http://127.0.0.1", "tcp:// and ws://host:port")):
         done = subprocess.run([sys.executable, "-c", "import sys, burn; burn.connect(sys.argv[1])", url],

@@ -89,7 +89,7 @@ bd_error *bd_frame_decode(const uint8_t bytes[BURN_FRAME_HEADER_BYTES], bd_frame
     if (get_u64(bytes + 24) != 0)
         BD_FAIL(PROTOCOL, "a frame carries checksums, which were not negotiated");
     if (frame.stream != 0)
-        BD_FAIL(PROTOCOL, "stream %u does not exist; version 0 has stream 0 only", frame.stream);
+        BD_FAIL(PROTOCOL, "stream %u does not exist; there is stream 0 only", frame.stream);
     *out = frame;
     return NULL;
 }

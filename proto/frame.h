@@ -34,7 +34,7 @@ typedef enum bd_frame_flags {
 
 typedef struct bd_frame {
     uint16_t type, flags;
-    uint32_t stream;        /* 0 in version 0 */
+    uint32_t stream;        /* 0 */
     uint32_t message_bytes; /* the msgpack header after these 32 bytes */
     uint64_t payload_bytes;
 } bd_frame;

@@ -20,10 +20,16 @@ def limits():
     return names
 
 
-def messages():
-    text, known, lines = (HERE / "messages.def").read_text(), limits(), []
+def message_rows():
+    """(name, number, sender, credit, payload limit, alignment, meaning, [(kind, field, meaning)])"""
     begin = re.compile(r'BEGIN\((\w+), (\d+), \w+, (\w+), (\w+), (\w+), (\w+),\s*"([^"]*)"\)(.*?)END\(\1\)', re.S)
-    for name, number, sender, credit, payload, alignment, says, body in begin.findall(text):
+    for *row, body in begin.findall((HERE / "messages.def").read_text()):
+        yield *row, re.findall(r'FIELD\((\w+), (\w+), "([^"]*)"\)', body)
+
+
+def messages():
+    known, lines = limits(), []
+    for name, number, sender, credit, payload, alignment, says, fields in message_rows():
         notes = [{"CLIENT": "from the client", "DAEMON": "from the daemon", "BOTH": "from either"}[sender]]
         if credit == "SPEND":
             notes.append("spends")
@@ -31,20 +37,27 @@ def messages():
             notes.append(f"payload ≤ {known[payload]:,}" + (", aligned" if alignment == "ALIGNED" else ""))
         lines.append(f"**{number} {name}** ({'; '.join(notes)}): {says}.")
         lines.append("")
-        for kind, field, meaning in re.findall(r'FIELD\((\w+), (\w+), "([^"]*)"\)', body):
+        for kind, field, meaning in fields:
             lines.append(f"- `{field}` {kind.lower()}: {meaning}")
         lines.append("")
     return lines[:-1]
 
 
+def dtype_rows():
+    return re.findall(r'^DTYPE\(\w+, (\d+), "(\w+)", \w+, (\d+)', (HERE / "dtypes.def").read_text(), re.M)
+
+
 def dtypes():
-    rows = re.findall(r'^DTYPE\(\w+, (\d+), "(\w+)", \w+, (\d+)', (HERE / "dtypes.def").read_text(), re.M)
-    return [f"| {name} | {number} | {size} |" for number, name, size in rows]
+    return [f"| {name} | {number} | {size} |" for number, name, size in dtype_rows()]
+
+
+def code_rows():
+    return re.findall(r'^CODE\((\w+), (\d+), (\d), "([^"]*)"\)', (HERE / "base/codes.def").read_text(), re.M)
 
 
 def codes():
-    rows = re.findall(r'^CODE\((\w+), (\d+), (\d), "([^"]*)"\)', (HERE / "base/codes.def").read_text(), re.M)
-    return [f"| {name} | {number} | {'yes' if retry == '1' else ''} | {meaning} |" for name, number, retry, meaning in rows]
+    return [f"| {name} | {number} | {'yes' if retry == '1' else ''} | {meaning} |"
+            for name, number, retry, meaning in code_rows()]
 
 
 def main():

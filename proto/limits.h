@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    BURN_PROTOCOL_VERSION = 0, /* 0 matches exactly; frozen versions begin at 1 */
+    BURN_PROTOCOL_VERSION = 1, /* frozen: proto/frozen.txt */
     BURN_PREFACE_BYTES = 16,
     BURN_FRAME_HEADER_BYTES = 32,
     BURN_ALIGNMENT_BYTES = 64, /* tensor bytes begin at a multiple, from the frame's start */

@@ -103,7 +103,7 @@ const burn_op_info *burn_op_find(const char *name);
 burn_input_role burn_op_input_role(const burn_op_info *info, uint32_t i);
 int burn_op_count(void);
 const burn_op_info *burn_op_at(int index); /* for iteration, 0 <= index < count */
-/* in HELLO; the same on both sides, or the connection is refused */
+/* in HELLO and WELCOME: the latest `since` of the table */
 extern const uint32_t burn_op_table_revision;
 
 /* ---- the record ----------------------------------------------------------------------------- */

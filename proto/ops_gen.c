@@ -2,7 +2,7 @@
  * Made by proto/gen_ops.py from proto/ops.toml. */
 #include "proto/op_table.h"
 
-const uint32_t burn_op_table_revision = 0xa20b39db;
+const uint32_t burn_op_table_revision = 1;
 
 const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {
     {.name = "free", .number = 1, .since = 1,

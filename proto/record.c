@@ -163,7 +163,8 @@ static bd_error *decode_head(bd_unpack *unpack, burn_op_record *record)
     BD_TRY(bd_unpack_int_in(unpack, 0, 2 * (int64_t)UINT16_MAX + 1, &head));
     const burn_op_info *info = burn_op_lookup((int)(head >> 1));
     if (!info)
-        BD_FAIL(INVALID, "there is no op number %d", (int)(head >> 1));
+        BD_FAIL(INVALID, "there is no op number %d in op table %u; a later daemon may have it",
+                (int)(head >> 1), (unsigned)burn_op_table_revision);
     record->info = info;
     record->flags = (uint8_t)(head & BURN_RECORD_TRACK);
     if (info->flags & BURN_OP_INTERNAL)

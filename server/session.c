@@ -256,10 +256,6 @@ static bd_error *check_hello(const bd_connection *connection, const struct bd_me
     if (hello->version != BURN_PROTOCOL_VERSION)
         BD_FAIL(UNSUPPORTED, "the client speaks protocol version %" PRIu64 ", this daemon %d",
                 hello->version, BURN_PROTOCOL_VERSION);
-    if (hello->op_revision != burn_op_table_revision)
-        BD_FAIL(UNSUPPORTED, "the client has op table %08" PRIx64 ", this daemon %08" PRIx32
-                             "; install client and daemon of one version",
-                hello->op_revision, burn_op_table_revision);
     if (hello->device.size_bytes && !bd_text_equal(hello->device, daemon->config->device))
         BD_FAIL(NOT_FOUND, "there is no device \"%.*s\"; this daemon has \"%s\"",
                 (int)hello->device.size_bytes, hello->device.bytes, daemon->config->device);
@@ -312,6 +308,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
                                       .device = bd_text_of(daemon->config->device),
                                       .devices = {.count = 1,
                                                   .items = {bd_text_of(daemon->config->device)}},
+                                      .op_revision = burn_op_table_revision,
                                       .resume_key = bd_text_of(session->resume.key),
                                       .resume_ms = (uint64_t)daemon->config->resume_grace}};
     bd_texts *features = &welcome.welcome.features;

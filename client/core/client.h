@@ -43,6 +43,7 @@ typedef struct bd_client_facts {
     bool regions; /* both sides can share memory */
     char resume_key[65]; /* "": a lost connection cannot be resumed */
     uint64_t resume_ms;
+    uint32_t op_revision;
     char server[BURN_TEXT_BYTES_MAX + 1], device[BURN_TEXT_BYTES_MAX + 1];
     char devices[1024]; /* one a line */
 } bd_client_facts;

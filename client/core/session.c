@@ -142,6 +142,7 @@ static void welcome(bd_client *client, const struct bd_message_welcome *message)
     facts->devices[used] = '\0';
     bd_text_copy(message->resume_key, facts->resume_key, sizeof facts->resume_key);
     facts->resume_ms = message->resume_ms;
+    facts->op_revision = (uint32_t)message->op_revision;
     for (uint32_t i = 0; i < message->features.count; i++)
         facts->regions |= bd_text_equal(message->features.items[i], "regions");
     client->credit_bytes = message->credit_bytes;

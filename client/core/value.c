@@ -339,6 +339,10 @@ bd_error *bd_emit(bd_session *session, const bd_emission *emission, bd_value **o
         BD_FAIL(UNAVAILABLE, "the connection was closed");
     if (session->client->failure)
         return bd_error_retain(session->client->failure);
+    if (emission->info->since > session->client->facts.op_revision)
+        BD_FAIL(UNSUPPORTED, "%s came with op table %u; the daemon has table %u: update it",
+                emission->info->name, (unsigned)emission->info->since,
+                (unsigned)session->client->facts.op_revision);
     burn_operand operands_inline[INPUTS_INLINE], *operands = operands_inline;
     const burn_tensor_type *inputs_inline[INPUTS_INLINE], **inputs = inputs_inline;
     burn_tensor_type types_inline[OUTPUTS_INLINE], *types = types_inline;

@@ -312,7 +312,7 @@ Number, inputs (`?` may be absent, `*` repeats), then attributes with kinds and 
 int, ints and dtype are part of what a plan is made for; sizes are arguments of it. How a record travels: PROTOCOL.md.
 A `dim`, and each of `dims`, counts from the end if it is negative. A `reduction` is 0 none, 1 the mean, 2 the sum.
 
-The revision of this table, `op_revision` of HELLO: {revision(ops)}. It changes with the table.
+The revision of this table, `op_revision` of HELLO: {revision(ops)}. Later tables have more ops, and more attributes with defaults; what this one says stays.
 """
     for title, belongs in sections:
         text += f"\n## {title}\n\n" + "\n".join(manual_row(op) for op in ops if belongs(op))

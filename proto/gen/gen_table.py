@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C table: proto/ops_gen.def, proto/op_table.h, proto/ops_gen.c, engine/rules_kir_gen.c."""
 
-import zlib
-
 HEAD = "/* SPDX-License-Identifier: Apache-2.0\n * Made by proto/gen_ops.py from proto/ops.toml. */\n"
 
 
@@ -44,9 +42,8 @@ def row(op):
 
 
 def revision(ops):
-    """Changes whenever anything that both sides must agree on changes."""
-    facts = [(op.number, op.name, op.inputs, op.attrs, op.outputs, op.outputs_if, op.dtype, op.shape) for op in ops]
-    return zlib.crc32(repr(facts).encode())
+    """The table version that brought the latest op or attribute."""
+    return max(part.since for op in ops for part in (op, *op.attrs))
 
 
 def table(ops):
@@ -54,7 +51,7 @@ def table(ops):
     by_name = "".join(f"    {k},\n" for k in sorted(range(len(ops)), key=lambda k: ops[k].name))
     return f"""{HEAD}#include "proto/op_table.h"
 
-const uint32_t burn_op_table_revision = 0x{revision(ops):08x};
+const uint32_t burn_op_table_revision = {revision(ops)};
 
 const burn_op_info burn_op_rows[BURN_OP_ROW_COUNT] = {{
 {"".join(row(op) for op in ops)}}};

@@ -32,6 +32,7 @@ class Attr:
     kind: str
     default: int | None  # lists: 0 elements, as 0
     default_text: str | None
+    since: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +80,7 @@ def parse_input(text):
 
 
 def parse_attr(text):
-    match = re.fullmatch(r"([a-z][a-z0-9_]*):([a-z]+)(?:=(.+))?", text)
+    match = re.fullmatch(r"([a-z][a-z0-9_]*):([a-z]+)(?:=([^@]+))?(?:@(\d+))?", text)
     if not match or match[2] not in ATTR_KINDS:
         raise TableError(f"attribute {text!r}")
     default = match[3]
@@ -89,7 +90,7 @@ def parse_attr(text):
         value = DTYPES[default]
     else:
         value = 0 if default == "[]" else int(default)
-    return Attr(match[1], match[2], value, default)
+    return Attr(match[1], match[2], value, default, int(match[4] or 1))
 
 
 def merged(family, row):
@@ -133,6 +134,7 @@ def check(op):
     require(len(set(names)) == len(names), "a name occurs twice")
     defaults = [a.default is not None for a in op.attrs]
     require(defaults == sorted(defaults), "attributes with defaults come last")
+    require(all(a.since <= op.since or a.default is not None for a in op.attrs), "a later attribute needs a default")
     require(not (op.kir and op.decompose), "an instruction needs no decomposition")
     require(op.kir is None or "pointwise" in op.flags, "only pointwise ops are instructions")
     require(op.outputs_if is None or op.input(op.outputs_if), "outputs_if names no input")

@@ -18,7 +18,7 @@ FLOAT32 = 2
 MANUAL = (ROOT / "proto/OPS.md").read_text()
 OP_REVISION = int(re.search(r"`op_revision` of HELLO: (\d+)", MANUAL)[1])
 NUMBERS = {name: int(number) for number, name in re.findall(r"^### (\d+) `(\w+)\(", MANUAL, re.M)}
-PREFACE = bytes.fromhex("8942524e0d0a1a0a") + bytes(8)
+PREFACE = bytes.fromhex("8942524e0d0a1a0a") + struct.pack("<HHI", 1, 1, 0)
 
 
 def pack(value):
@@ -149,7 +149,7 @@ class Client:
         self.link, self.next_id, self.next_op, self.requests = link, 1, 1, 0
         self.records, self.first, self.sent = b"", (1, 1), b""
         link.send(PREFACE)
-        link.send(frame(HELLO, ["encoder 1", 0, OP_REVISION, "", [], 0, ""]))
+        link.send(frame(HELLO, ["encoder 1", 1, OP_REVISION, "", [], 0, ""]))
         assert link.read(16) == PREFACE
         self.credit = 0
         self.credit = self.answer(WELCOME)[0][5]

@@ -125,10 +125,10 @@ def test_uploads_that_lie(daemon):
 
 WRONG = {
     "no preface": (b"\0ET / HTTP/1.1\r\n\r\n", None),
-    "version": (b"\x89BRN\r\n\x1a\n" + struct.pack("<HHI", 1, 3, 0), "UNSUPPORTED"),
+    "version": (b"\x89BRN\r\n\x1a\n" + struct.pack("<HHI", 2, 3, 0), "UNSUPPORTED"),
     "not hello": (wire.PREFACE + frame("PING", [1]), "PROTOCOL"),
     "big hello": (wire.PREFACE + frame("HELLO", b"\x00" * 5000), "PROTOCOL"),
-    "old ops": (wire.PREFACE + wire.hello(revision=1), "UNSUPPORTED"),
+    "other version in hello": (wire.PREFACE + wire.hello(version=2), "UNSUPPORTED"),
     "device": (wire.PREFACE + wire.hello(device="tpu"), "NOT_FOUND"),
 }
 
@@ -143,7 +143,7 @@ def test_wrong_handshakes(daemon, case):
         return
     answer = client.exactly(16)
     if case == "version":
-        assert struct.unpack("<HHI", answer[8:]) == (0, 0, CODES["UNSUPPORTED"])
+        assert struct.unpack("<HHI", answer[8:]) == (1, 1, CODES["UNSUPPORTED"])
         assert client.closed()
     else:
         refused(client, code)
@@ -354,7 +354,7 @@ def test_client_text_stays_within_its_log_line():
     with Daemon() as daemon:
         client = Wire(daemon.socket(), greet=False)
         name = "x\n2026-01-01T00:00:00.000Z error forged \x1b[31m"
-        client.send(wire.PREFACE + frame("HELLO", [name, 0, wire.op_revision(), "", [], 0, ""]))
+        client.send(wire.PREFACE + frame("HELLO", [name, 1, wire.op_revision(), "", [], 0, ""]))
         client.exactly(16)
         client.expect("WELCOME")
         assert eventually(lambda: "forged" in daemon.text())

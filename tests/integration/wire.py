@@ -12,7 +12,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PREFACE = b"\x89BRN\r\n\x1a\n" + struct.pack("<HHI", 0, 0, 0)
+PREFACE = b"\x89BRN\r\n\x1a\n" + struct.pack("<HHI", 1, 1, 0)
 CREDIT = 16 << 20
 CODES = {m[1]: int(m[2]) for m in re.finditer(r"^CODE\((\w+), (\d+)", (ROOT / "proto/base/codes.def").read_text(), re.M)}
 TYPES = {m[1]: int(m[2]) for m in re.finditer(r"^BEGIN\((\w+), (\d+)", (ROOT / "proto/messages.def").read_text(), re.M)}
@@ -96,7 +96,7 @@ def frame(name, fields, payload=b"", flags=None, kind=None, stream=0, reserved=0
     return header + message + bytes(padding) + payload
 
 
-def hello(device="", revision=None, version=0, features=(), token=""):
+def hello(device="", revision=None, version=1, features=(), token=""):
     return frame("HELLO", ["wire.py", version, op_revision() if revision is None else revision, device, list(features), 0, token])
 
 

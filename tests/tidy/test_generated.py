@@ -17,6 +17,11 @@ def test_the_protocol_page_is_fresh():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_protocol_is_what_was_frozen():
+    done = subprocess.run([sys.executable, ROOT / "proto/freeze.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_no_machine_paths_or_hosts():
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     wrong = []

@@ -8,7 +8,7 @@
 
 void loopback_init(loopback *loop, bd_client *client)
 {
-    *loop = (loopback){.client = client};
+    *loop = (loopback){.client = client, .op_revision = burn_op_table_revision};
     loop->payload = bd_alloc(BURN_CHUNK_BYTES_MAX);
     bd_frame_parser_init(&loop->parser, BURN_MESSAGE_BYTES_MAX, BURN_CHUNK_BYTES_MAX);
     bd_arena_init(&loop->arena);
@@ -95,7 +95,8 @@ void loopback_send(loopback *loop, const bd_message *message, const void *payloa
 void loopback_open(loopback *loop, uint64_t credit_bytes)
 {
     uint8_t preface[BURN_PREFACE_BYTES];
-    bd_preface_encode(&(bd_preface){0}, preface);
+    bd_preface ours = {.version_min = BURN_PROTOCOL_VERSION, .version_max = BURN_PROTOCOL_VERSION};
+    bd_preface_encode(&ours, preface);
     loopback_drain(loop);
     ck_assert_ptr_null(bd_client_feed(loop->client, preface, sizeof preface));
     bd_message welcome = {.type = BD_MESSAGE_WELCOME,
@@ -106,6 +107,7 @@ void loopback_open(loopback *loop, uint64_t credit_bytes)
                                       .message_bytes_max = BURN_MESSAGE_BYTES_MAX,
                                       .credit_bytes = credit_bytes,
                                       .rank_max = BURN_RANK_MAX,
+                                      .op_revision = loop->op_revision,
                                       .device = bd_text_of("cpu")}};
     loopback_send(loop, &welcome, NULL, 0);
     ck_assert_int_eq(bd_client_get_phase(loop->client), BD_CLIENT_OPEN);

@@ -16,6 +16,7 @@ typedef struct loopback {
     BD_VEC(burn_op_record) records; /* of all batches */
     BD_VEC(bd_message) messages;    /* all but OPS */
     uint8_t *payload;
+    uint32_t op_revision; /* of WELCOME; as the client's unless a test says otherwise */
 } loopback;
 
 void loopback_init(loopback *loop, bd_client *client);

@@ -12,11 +12,17 @@
 static bd_session *session;
 static loopback loop;
 
-static void begin(void)
+static void begin_with(uint32_t op_revision)
 {
     session = bd_session_create("test 1", NULL, NULL, false);
     loopback_init(&loop, bd_session_client(session));
+    loop.op_revision = op_revision;
     loopback_open(&loop, 1 << 24);
+}
+
+static void begin(void)
+{
+    begin_with(burn_op_table_revision);
 }
 
 static void end(void)
@@ -131,6 +137,18 @@ START_TEST(shapes_are_checked_at_once)
     ck_assert_ptr_null(out);
     ck_assert_uint_eq(loopback_count(&loop, "add"), before);
     release(a, b, NULL);
+}
+END_TEST
+
+START_TEST(a_daemon_with_an_older_table_lacks_the_op)
+{
+    end();
+    begin_with(0);
+    bd_input_operand value = {.kind = BURN_OPERAND_FLOAT, .f = 1.5};
+    burn_tensor *out = NULL;
+    expect(bd_session_apply(session, burn_op_lookup(BURN_OP_NEG), &value, 1, NULL, &out, 1),
+           "neg came with op table 1; the daemon has table 0");
+    ck_assert_ptr_null(out);
 }
 END_TEST
 
@@ -399,6 +417,7 @@ int main(void)
     tcase_add_checked_fixture(cases, begin, end);
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, shapes_are_checked_at_once);
+    tcase_add_test(cases, a_daemon_with_an_older_table_lacks_the_op);
     tcase_add_test(cases, ids_and_frees);
     tcase_add_test(cases, in_place_is_a_new_value);
     tcase_add_test(cases, write_through_a_slice);

@@ -24,12 +24,34 @@ enum { CONNECT_MS = 5000 };
 static bd_error *failed(const char *url, int number)
 {
     char reason[128];
+    if (number == ECANCELED)
+        BD_FAIL(CANCELLED, "interrupted while connecting to %s", url);
     BD_FAIL(UNAVAILABLE, "cannot connect to %s: %s", url,
             strerror_r(number, reason, sizeof reason));
 }
 
-/* 0, or an errno. The descriptor is closed on failure. */
-static int connect_within(int fd, const struct sockaddr *address, socklen_t size, int timeout_ms)
+/* False if the wait was interrupted. */
+static bool pause_within(burn_context *context, int fd, int64_t wait_ms)
+{
+    bd_error *error = bd_pause(context, fd, POLLOUT, (int)wait_ms);
+    bd_error_free(error);
+    return !error;
+}
+
+/* Of a socket that connects: 0, EINPROGRESS or what went wrong. */
+static int outcome(int fd)
+{
+    struct pollfd entry = {.fd = fd, .events = POLLOUT};
+    int number = EINPROGRESS;
+    socklen_t bytes = sizeof number;
+    if (poll(&entry, 1, 0) > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &bytes) != 0)
+        number = errno;
+    return number;
+}
+
+/* 0, or an errno: ECANCELED if it was interrupted. The descriptor is closed on failure. */
+static int connect_within(burn_context *context, int fd, const struct sockaddr *address,
+                          socklen_t size, int timeout_ms)
 {
     int flags = fcntl(fd, F_GETFL);
     fcntl(fd, F_SETFL, flags | O_NONBLOCK);
@@ -42,17 +64,13 @@ static int connect_within(int fd, const struct sockaddr *address, socklen_t size
             number = ETIMEDOUT;
             break;
         }
-        if (number == EAGAIN) { /* the listener's queue is full */
-            poll(NULL, 0, 10);
+        bool full = number == EAGAIN; /* the listener's queue */
+        if (!pause_within(context, full ? -1 : fd, full ? 10 : left_ms))
+            number = ECANCELED;
+        else if (full)
             number = connect(fd, address, size) == 0 ? 0 : errno;
-            continue;
-        }
-        struct pollfd entry = {.fd = fd, .events = POLLOUT};
-        if (poll(&entry, 1, (int)left_ms) > 0) {
-            socklen_t bytes = sizeof number;
-            if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &bytes) != 0)
-                number = errno;
-        }
+        else
+            number = outcome(fd);
     }
     if (number == 0)
         fcntl(fd, F_SETFL, flags);
@@ -62,7 +80,7 @@ static int connect_within(int fd, const struct sockaddr *address, socklen_t size
 }
 
 /* 0, or an errno. */
-static int connect_unix(const char *path, int timeout_ms, int *out_fd)
+static int connect_unix(burn_context *context, const char *path, int timeout_ms)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path)
@@ -71,35 +89,44 @@ static int connect_unix(const char *path, int timeout_ms, int *out_fd)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errno;
-    int number = connect_within(fd, (const struct sockaddr *)&address, sizeof address, timeout_ms);
+    int number =
+        connect_within(context, fd, (const struct sockaddr *)&address, sizeof address, timeout_ms);
     if (number == 0)
-        *out_fd = fd;
+        context->fd = fd;
     return number;
 }
 
-static bd_error *connect_tcp(const char *url, const char *host, const char *port, int timeout_ms,
-                             int *out_fd)
+static bd_error *connect_tcp(burn_context *context, const char *host, const char *port,
+                             int timeout_ms)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_UNSPEC}, *found = NULL;
+    void *token = bd_step_out(context);
     int number = getaddrinfo(host, port, &hints, &found);
-    if (number != 0)
-        BD_FAIL(UNAVAILABLE, "cannot connect to %s: %s", url, gai_strerror(number));
+    bd_error *error = bd_step_in(context, token);
+    if (!error && number != 0)
+        error = BD_ERROR(UNAVAILABLE, "cannot connect to %s: %s", context->url,
+                         gai_strerror(number));
+    if (error) {
+        if (number == 0)
+            freeaddrinfo(found);
+        return error;
+    }
     number = ECONNREFUSED;
-    for (struct addrinfo *at = found; at && number != 0; at = at->ai_next) {
+    for (struct addrinfo *at = found; at && number != 0 && number != ECANCELED; at = at->ai_next) {
         int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (fd < 0) {
             number = errno;
             continue;
         }
-        number = connect_within(fd, at->ai_addr, at->ai_addrlen, timeout_ms);
+        number = connect_within(context, fd, at->ai_addr, at->ai_addrlen, timeout_ms);
         int one = 1;
         if (number == 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0)
-            *out_fd = fd;
+            context->fd = fd;
         else if (number == 0)
             close(fd), number = errno;
     }
     freeaddrinfo(found);
-    return number == 0 ? NULL : failed(url, number);
+    return number == 0 ? NULL : failed(context->url, number);
 }
 
 /* host, host:port, [v6] or [v6]:port, with what follows a ? left out. */
@@ -145,10 +172,20 @@ static bd_error *take_pin(const char *url, char pin[BD_PIN_BYTES])
     return NULL;
 }
 
-/* ?device=NAME; other keys are the transports'. */
-static void take_query(burn_context *context, const char *url)
+/* Seconds that a lost connection is tried again; 0: never. */
+static bd_error *take_resume(burn_context *context, const char *text, size_t size)
 {
-    const char *at = strchr(url, '?');
+    enum { DIGITS_MAX = 6 };
+    if (size < 1 || size > DIGITS_MAX || strspn(text, "0123456789") < size)
+        BD_FAIL(INVALID, "%s: resume is a number of seconds, 0 for not at all", context->url);
+    context->resume_ms = atoll(text) * 1000;
+    return NULL;
+}
+
+/* ?device=NAME&resume=SECONDS; other keys are the transports'. */
+static bd_error *take_query(burn_context *context)
+{
+    const char *at = strchr(context->url, '?');
     while (at && *at) {
         at++;
         size_t size = strcspn(at, "&");
@@ -156,8 +193,11 @@ static void take_query(burn_context *context, const char *url)
             snprintf(context->device, sizeof context->device, "%.*s", (int)(size - 7), at + 7);
             context->options.device = context->device;
         }
+        if (strncmp(at, "resume=", 7) == 0)
+            BD_TRY(take_resume(context, at + 7, size - 7));
         at += size;
     }
+    return NULL;
 }
 
 static bd_error *connect_host(burn_context *context, const char *url, int timeout_ms)
@@ -168,9 +208,9 @@ static bd_error *connect_host(burn_context *context, const char *url, int timeou
     BD_TRY(split_host(url, rest, !web ? DEFAULT_PORT : secure ? "443" : "80", host, port));
     BD_TRY(take_pin(url, pin));
     BD_TRY(bd_find_token(context->token, sizeof context->token));
-    BD_TRY(connect_tcp(url, host, port, timeout_ms, &context->fd));
+    BD_TRY(connect_tcp(context, host, port, timeout_ms));
     if (secure)
-        BD_TRY(bd_secure_open(url, host, pin, context->fd, timeout_ms, &context->secure));
+        BD_TRY(bd_secure_open(context, host, pin, timeout_ms));
     snprintf(shown, sizeof shown, "%.*s", (int)strcspn(rest, "/?"), rest);
     return web ? bd_websocket_open(context, shown, timeout_ms) : NULL;
 }
@@ -183,13 +223,13 @@ bd_error *bd_reconnect(burn_context *context, int timeout_ms)
 static bd_error *connect_url(burn_context *context, const char *url, int timeout_ms)
 {
     snprintf(context->url, sizeof context->url, "%s", url);
-    take_query(context, url);
+    BD_TRY(take_query(context));
     if (strncmp(url, "unix://", 7) == 0) {
         char path[200];
         if (url[7] != '/')
             BD_FAIL(INVALID, "%s: the path of a socket is absolute: unix:///folder/name.sock", url);
         snprintf(path, sizeof path, "%.*s", (int)strcspn(url + 7, "?"), url + 7);
-        int number = connect_unix(path, timeout_ms, &context->fd);
+        int number = connect_unix(context, path, timeout_ms);
         return number == 0 ? NULL : failed(url, number);
     }
     if (strncmp(url, "tcp://", 6) == 0 || strncmp(url, "tls://", 6) == 0 ||
@@ -219,11 +259,13 @@ bd_error *bd_connect(burn_context *context)
     if (runtime && *runtime) {
         snprintf(path, sizeof path, "%s/burnd.sock", runtime);
         snprintf(context->url, sizeof context->url, "unix://%s", path);
-        if (connect_unix(path, timeout_ms, &context->fd) == 0)
-            return NULL;
+        int number = connect_unix(context, path, timeout_ms);
+        if (number == 0 || number == ECANCELED)
+            return number == 0 ? NULL : failed(context->url, number);
     }
     snprintf(context->url, sizeof context->url, "unix:///run/burnd/burnd.sock");
-    if (connect_unix("/run/burnd/burnd.sock", timeout_ms, &context->fd) == 0)
-        return NULL;
-    return bd_spawn(context);
+    int number = connect_unix(context, "/run/burnd/burnd.sock", timeout_ms);
+    if (number == ECANCELED)
+        return failed(context->url, number);
+    return number == 0 ? NULL : bd_spawn(context);
 }

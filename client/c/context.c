@@ -43,7 +43,7 @@ static void destroy(burn_context *context)
 {
     pthread_mutex_destroy(&context->lock);
     pthread_cond_destroy(&context->fed);
-    bd_free(context->kept.bytes);
+    bd_resume_end(context);
     if (context->alive)
         munmap(context->alive, PAGE_BYTES);
     bd_free(context);
@@ -65,8 +65,9 @@ static bd_error *open_context(burn_context *context)
     if (setsockopt(context->fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)
         BD_FAIL(UNAVAILABLE, "the socket takes no time-out");
     bool remote = strncmp(context->url, "tcp:", 4) == 0 || strncmp(context->url, "tls:", 4) == 0;
+    bool resumes = remote && context->resume_ms != 0;
     context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device,
-                                         context->token, remote);
+                                         context->token, resumes);
     memset(context->token, 0, sizeof context->token);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);
@@ -83,8 +84,13 @@ burn_status burn_open(const burn_options *options, burn_context **out_context)
 {
     burn_context *context = bd_alloc_zeroed(sizeof *context);
     pthread_mutex_init(&context->lock, NULL);
-    pthread_cond_init(&context->fed, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&context->fed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     context->fd = -1;
+    context->resume_ms = -1;
     if (options) {
         size_t bytes =
             options->struct_size < sizeof *options ? options->struct_size : sizeof *options;
@@ -199,7 +205,7 @@ bd_error *bd_after_record(burn_context *context)
         bd_client_flush(context->client);
     if (bd_client_backlog(context->client) == 0)
         return NULL;
-    BD_TRY(bd_send_now(context));
+    BD_TRY(context->lost ? bd_come_back(context) : bd_send_now(context));
     return bd_wait_backlog(context, BD_BACKLOG_BYTES_MAX);
 }
 

@@ -14,6 +14,7 @@
 #include "client/core/client.h"
 #include "client/core/recording.h"
 #include "client/core/tensor.h"
+#include "proto/base/vec.h"
 
 enum {
     BD_SEND_BATCH_BYTES = 8 * 1024, /* recorded bytes that are sent without being asked for */
@@ -23,12 +24,17 @@ enum {
 
 typedef struct bd_host_region bd_host_region;
 
-/* A ring of what was sent and the daemon may not have. */
+/* What was sent and the daemon may not have, in order. */
+typedef struct bd_kept_part {
+    const uint8_t *bytes;
+    size_t size;
+    uint8_t *own_block; /* that holds them; NULL: they are the caller's, whose upload goes on */
+    size_t capacity;    /* of the block */
+} bd_kept_part;
+
 typedef struct bd_kept {
-    uint8_t *bytes;
-    size_t capacity; /* a power of two, or 0 */
-    size_t count;
-    uint64_t from; /* offset of the first one, which stands at it modulo the capacity */
+    BD_VEC(bd_kept_part) parts;
+    uint64_t from; /* offset of the first byte */
 } bd_kept;
 
 struct burn_context {
@@ -50,7 +56,12 @@ struct burn_context {
     bd_client *client;
     burn_options options;
     bool resumes;       /* a lost connection is made anew */
+    bool lost;          /* it is to be: nothing is read or written */
+    bool resuming;      /* by one thread, which leaves the lock in between */
     bool unread;        /* it was: bytes may be there that poll does not tell of */
+    int lost_errno;     /* what went wrong; 0: the daemon hung up */
+    int64_t resume_until_us; /* 0: nothing is lost */
+    int64_t resume_ms;  /* ?resume in the URL; 0: not at all; -1: as long as the daemon waits */
     bd_kept kept;
     bd_host_region *slots; /* for memory that is in no region; or NULL */
     bool slots_busy;
@@ -87,8 +98,15 @@ bd_error *bd_wait(burn_context *context, bd_pending *pending) BD_MUST_USE;
 bd_error *bd_wait_open(burn_context *context, int timeout_ms) BD_MUST_USE;
 bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes) BD_MUST_USE;
 bd_error *bd_send_now(burn_context *context) BD_MUST_USE; /* what the socket takes */
+/* Waits for events of fd (-1: none) at most so long, or a slice. CANCELLED: an interrupt came. */
+bd_error *bd_pause(burn_context *context, int fd, short events, int wait_ms) BD_MUST_USE;
+/* Around what blocks, without the lock; then CANCELLED after an interrupt, UNAVAILABLE if the
+ * connection was closed meanwhile. */
+void *bd_step_out(burn_context *context);
+bd_error *bd_step_in(burn_context *context, void *token) BD_MUST_USE;
 bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
                  const void *bytes, size_t size_bytes) BD_MUST_USE;
+bd_error *bd_come_back(burn_context *context) BD_MUST_USE; /* from a loss of the connection */
 /* For those who write frames of their own, one at a time: */
 bd_error *bd_turn_whole(burn_context *context) BD_MUST_USE; /* one turn, not to be interrupted */
 /* fd goes along; -1: none. */
@@ -110,9 +128,14 @@ bd_error *bd_find_token(char *room, size_t room_bytes) BD_MUST_USE;
 /* ---- resume.c ---- */
 /* After the handshake: what is sent from here on is kept. */
 void bd_resume_begin(burn_context *context);
+/* The first bytes of what was to be sent were: those of an upload's chunk stay where they are … */
 void bd_resume_keep(burn_context *context, const struct iovec *parts, size_t size_bytes);
-/* The connection is lost: true if there is a new one in its place, where both sides go on. */
-bool bd_resume(burn_context *context);
+/* … until this, when they go back to the caller. */
+void bd_resume_settle(burn_context *context);
+void bd_resume_end(burn_context *context); /* nothing is kept any more */
+/* Makes a lost connection anew, where both sides go on; or gives up. After an error (CANCELLED by
+ * an interrupt) it is as lost as before and may be tried again. */
+bd_error *bd_resume(burn_context *context, bool *out_given_up) BD_MUST_USE;
 
 /* ---- connect.c ---- */
 /* To the same daemon again. */

@@ -54,16 +54,16 @@ bool bd_link_flush_below(burn_context *context)
     return context->secure && bd_secure_flush(context->secure);
 }
 
-/* A connection that is lost and resumed is one on which nothing goes just now. */
+/* A connection that is lost and can be resumed is one on which nothing goes just now. */
 static ssize_t result_of(burn_context *context, ssize_t count, bool ends)
 {
     bool passes = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
     if (count > 0 || passes || !(count < 0 || ends) || !context->resumes)
         return count;
-    int number = errno;
-    bool resumed = bd_resume(context);
-    errno = resumed ? EAGAIN : number;
-    return resumed ? -1 : count;
+    context->lost = true;
+    context->lost_errno = count < 0 ? errno : 0;
+    errno = EAGAIN;
+    return -1;
 }
 
 ssize_t bd_link_read(burn_context *context, void *bytes, size_t size)

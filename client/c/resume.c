@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A connection over TCP or TLS that was lost is made anew: both sides tell how many bytes they have
- * received since the first handshake and send again what the other lacks. Above bd_link nobody
- * notices but by the time that it takes. Under the context's lock. */
+ * received since the first handshake and send again what the other lacks. Who waits for bytes makes
+ * it anew; meanwhile he leaves the lock and looks for interrupts, and nothing is read or written.
+ * Under the context's lock. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum {
     ANSWER_MS = 5000,
     DELAY_MS_MIN = 20,
     DELAY_MS_MAX = 2000,
-    KEPT_BYTES_MIN = 4096,
+    BLOCK_BYTES = 64 * 1024, /* in which small parts are gathered */
 };
 
 void bd_resume_begin(burn_context *context)
@@ -25,76 +26,106 @@ void bd_resume_begin(burn_context *context)
     context->resumes = bd_client_get_facts(context->client)->resume_key[0] != '\0';
 }
 
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
 /* What the daemon has is kept no longer. */
 static void forget(bd_kept *kept, uint64_t received)
 {
-    uint64_t count = received - kept->from;
-    if (received <= kept->from || count > kept->count)
-        return;
-    kept->count -= (size_t)count;
-    kept->from = received;
+    size_t gone = 0;
+    while (gone < kept->parts.count && kept->from < received) {
+        bd_kept_part *part = &kept->parts.items[gone];
+        uint64_t ahead = received - kept->from;
+        size_t step = part->size < ahead ? part->size : (size_t)ahead;
+        part->bytes += step;
+        part->size -= step;
+        kept->from += step;
+        if (part->size)
+            break;
+        bd_free(part->own_block);
+        gone++;
+    }
+    kept->parts.count -= gone;
+    if (gone && kept->parts.count)
+        memmove(kept->parts.items, kept->parts.items + gone,
+                kept->parts.count * sizeof *kept->parts.items);
 }
 
-/* Places of the ring from an offset on that lie side by side, up to `most`. */
-static size_t piece_at(const bd_kept *kept, uint64_t offset, size_t most, uint8_t **out)
+/* Room behind the last part, if that is ours and has any. */
+static size_t room_of(const bd_kept *kept)
 {
-    size_t place = (size_t)(offset & (kept->capacity - 1));
-    *out = kept->bytes + place;
-    return kept->capacity - place < most ? kept->capacity - place : most;
+    if (!kept->parts.count)
+        return 0;
+    const bd_kept_part *last = &kept->parts.items[kept->parts.count - 1];
+    return last->own_block
+               ? (size_t)(last->own_block + last->capacity - last->bytes) - last->size : 0;
+}
+
+static void add_block(bd_kept *kept, size_t size)
+{
+    size_t capacity = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    uint8_t *block = bd_alloc(capacity);
+    *bd_vec_push(&kept->parts) =
+        (bd_kept_part){.bytes = block, .own_block = block, .capacity = capacity};
 }
 
 static void copy_in(bd_kept *kept, const uint8_t *bytes, size_t size)
 {
-    uint8_t *place = NULL;
-    while (size > 0) {
-        size_t step = piece_at(kept, kept->from + kept->count, size, &place);
-        memcpy(place, bytes, step);
-        kept->count += step;
-        bytes += step;
-        size -= step;
-    }
-}
-
-static void make_room(bd_kept *kept, size_t size)
-{
-    bd_kept grown = {.capacity = kept->capacity ? kept->capacity : KEPT_BYTES_MIN,
-                     .from = kept->from};
-    while (grown.capacity < kept->count + size)
-        grown.capacity *= 2;
-    if (grown.capacity == kept->capacity)
-        return;
-    grown.bytes = bd_alloc(grown.capacity);
-    while (grown.count < kept->count) {
-        uint8_t *piece = NULL;
-        size_t step =
-            piece_at(kept, kept->from + grown.count, kept->count - grown.count, &piece);
-        copy_in(&grown, piece, step);
-    }
-    bd_free(kept->bytes);
-    *kept = grown;
+    if (room_of(kept) < size)
+        add_block(kept, size);
+    bd_kept_part *last = &kept->parts.items[kept->parts.count - 1];
+    memcpy(last->own_block + (last->bytes - last->own_block) + last->size, bytes, size);
+    last->size += size;
 }
 
 void bd_resume_keep(burn_context *context, const struct iovec *parts, size_t size_bytes)
 {
-    forget(&context->kept, bd_client_peer_received(context->client));
-    for (; size_bytes > 0; parts++) {
-        size_t size = parts->iov_len < size_bytes ? parts->iov_len : size_bytes;
-        if (!size)
-            continue;
-        make_room(&context->kept, size);
-        copy_in(&context->kept, parts->iov_base, size);
+    bd_kept *kept = &context->kept;
+    forget(kept, bd_client_peer_received(context->client));
+    for (int i = 0; size_bytes > 0; i++) {
+        size_t size = parts[i].iov_len < size_bytes ? parts[i].iov_len : size_bytes;
+        bool lent = context->mid_frame && i == 1; /* the chunk of an upload */
+        if (lent && size)
+            *bd_vec_push(&kept->parts) = (bd_kept_part){.bytes = parts[i].iov_base, .size = size};
+        else if (size)
+            copy_in(kept, parts[i].iov_base, size);
         size_bytes -= size;
     }
 }
 
+void bd_resume_settle(burn_context *context)
+{
+    bd_kept *kept = &context->kept;
+    if (context->closed)
+        return;
+    forget(kept, bd_client_peer_received(context->client));
+    for (size_t i = 0; i < kept->parts.count; i++) {
+        bd_kept_part *part = &kept->parts.items[i];
+        if (part->own_block)
+            continue;
+        part->own_block = bd_alloc(part->size);
+        part->capacity = part->size;
+        memcpy(part->own_block, part->bytes, part->size);
+        part->bytes = part->own_block;
+    }
+}
+
+void bd_resume_end(burn_context *context)
+{
+    bd_kept *kept = &context->kept;
+    for (size_t i = 0; i < kept->parts.count; i++)
+        bd_free(kept->parts.items[i].own_block);
+    bd_vec_deinit(&kept->parts);
+}
+
 /* ---- a new connection ------------------------------------------------------------------------ */
 
-/* False when the time is over. */
-static bool await(const burn_context *context, short events, int64_t until_us)
+/* DEADLINE when the time is over. */
+static bd_error *await(burn_context *context, short events, int64_t until_us)
 {
     int64_t left_ms = (until_us - bd_now_us()) / 1000;
-    struct pollfd entry = {.fd = context->fd, .events = events};
-    return left_ms > 0 && poll(&entry, 1, (int)left_ms) >= 0;
+    if (left_ms <= 0)
+        BD_FAIL(DEADLINE, "the daemon does not answer");
+    return bd_pause(context, context->fd, events, (int)left_ms);
 }
 
 static bd_error *write_all(burn_context *context, const uint8_t *bytes, size_t size)
@@ -109,8 +140,8 @@ static bd_error *write_all(burn_context *context, const uint8_t *bytes, size_t s
             until_us = bd_now_us() + (int64_t)ANSWER_MS * 1000;
         } else if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
             BD_FAIL(UNAVAILABLE, "the connection was lost again");
-        } else if (!await(context, POLLIN | POLLOUT, until_us)) {
-            BD_FAIL(DEADLINE, "the daemon takes nothing");
+        } else {
+            BD_TRY(await(context, POLLIN | POLLOUT, until_us));
         }
     }
     return NULL;
@@ -126,8 +157,8 @@ static bd_error *read_all(burn_context *context, uint8_t *bytes, size_t size)
             size -= (size_t)count;
         } else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
             BD_FAIL(UNAVAILABLE, "the connection was lost again");
-        } else if (!await(context, POLLIN, until_us)) {
-            BD_FAIL(DEADLINE, "the daemon does not answer");
+        } else {
+            BD_TRY(await(context, POLLIN, until_us));
         }
     }
     return NULL;
@@ -186,11 +217,8 @@ static bd_error *attempt(burn_context *context, bool *out_further)
     forget(kept, received);
     if (received != kept->from)
         BD_FAIL(PROTOCOL, "the daemon has received what was not sent");
-    for (size_t done = 0, step; done < kept->count; done += step) {
-        uint8_t *piece = NULL;
-        step = piece_at(kept, received + done, kept->count - done, &piece);
-        BD_TRY(write_all(context, piece, step));
-    }
+    for (size_t i = 0; i < kept->parts.count; i++)
+        BD_TRY(write_all(context, kept->parts.items[i].bytes, kept->parts.items[i].size));
     return NULL;
 }
 
@@ -203,32 +231,57 @@ static void hang_up(burn_context *context)
     context->fd = -1;
 }
 
-bool bd_resume(burn_context *context)
+static int64_t grace_end_us(const burn_context *context)
 {
-    int64_t grace_us = (int64_t)bd_client_get_facts(context->client)->resume_ms * 1000;
-    int64_t until_us = bd_now_us() + grace_us;
-    int delay_ms = DELAY_MS_MIN;
-    bool resumed = false, tries = true;
-    context->resumes = false; /* bytes of handshakes are not kept, and nothing recurses */
-    while (!resumed && tries) {
+    int64_t grace_ms = (int64_t)bd_client_get_facts(context->client)->resume_ms;
+    if (context->resume_ms >= 0 && context->resume_ms < grace_ms)
+        grace_ms = context->resume_ms;
+    return bd_now_us() + grace_ms * 1000;
+}
+
+/* An error: the user interrupted it, or closed the connection. */
+static bd_error *try_again_and_again(burn_context *context, bool *out_given_up)
+{
+    for (int delay_ms = DELAY_MS_MIN;;) {
         hang_up(context);
         bool further = false;
         bd_error *error = attempt(context, &further);
         bd_code code = bd_error_code(error);
+        if (!error || code == BD_CODE_CANCELLED || context->closed)
+            return error;
         bd_error_free(error);
-        resumed = !error;
-        tries = code == BD_CODE_UNAVAILABLE || code == BD_CODE_DEADLINE;
-        if (resumed || !tries)
-            break;
         if (further) { /* the daemon's grace begins anew */
-            until_us = bd_now_us() + grace_us;
+            context->resume_until_us = grace_end_us(context);
             delay_ms = DELAY_MS_MIN;
         }
-        tries = bd_now_us() + (int64_t)delay_ms * 1000 < until_us;
-        if (tries)
-            poll(NULL, 0, delay_ms);
+        int64_t next_us = bd_now_us() + (int64_t)delay_ms * 1000;
+        *out_given_up = (code != BD_CODE_UNAVAILABLE && code != BD_CODE_DEADLINE) ||
+                        next_us >= context->resume_until_us;
+        if (*out_given_up)
+            return NULL;
+        for (int64_t left_us; (left_us = next_us - bd_now_us()) > 0;)
+            BD_TRY(bd_pause(context, -1, 0, (int)(left_us / 1000 + 1)));
         delay_ms = delay_ms * 2 < DELAY_MS_MAX ? delay_ms * 2 : DELAY_MS_MAX;
     }
-    context->resumes = context->unread = resumed;
-    return resumed;
+}
+
+bd_error *bd_resume(burn_context *context, bool *out_given_up)
+{
+    *out_given_up = false;
+    if (context->resuming) /* by another thread */
+        return bd_pause(context, -1, 0, DELAY_MS_MIN);
+    if (!context->resume_until_us)
+        context->resume_until_us = grace_end_us(context);
+    context->resuming = true;
+    context->resumes = false; /* bytes of handshakes are not kept, nor is their loss one */
+    bd_error *error = try_again_and_again(context, out_given_up);
+    context->resuming = false;
+    context->resumes = !*out_given_up;
+    if (!error) {
+        context->lost = false;
+        context->unread = true;
+        context->resume_until_us = 0;
+    }
+    pthread_cond_broadcast(&context->fed);
+    return error;
 }

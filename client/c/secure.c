@@ -16,6 +16,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "client/c/context.h"
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 
@@ -329,8 +330,10 @@ static bd_error *explain(const bd_secure *secure, const char *url, const char *h
             number ? ": " : "", number ? strerror_r(number, text, sizeof text) : "");
 }
 
-static bd_error *shake_hands(bd_secure *secure, const char *url, const char *host, int timeout_ms)
+static bd_error *shake_hands(burn_context *context, bd_secure *secure, const char *host,
+                             int timeout_ms)
 {
+    const char *url = context->url;
     int64_t until_us = bd_now_us() + (int64_t)timeout_ms * 1000;
     for (;;) {
         ERR_clear_error();
@@ -345,20 +348,17 @@ static bd_error *shake_hands(bd_secure *secure, const char *url, const char *hos
         int64_t left_ms = (until_us - bd_now_us()) / 1000;
         if (left_ms <= 0)
             BD_FAIL(DEADLINE, "%s: no TLS handshake within %d ms", url, timeout_ms);
-        struct pollfd entry = {.fd = secure->fd,
-                               .events = (short)(unsent ? POLLIN | POLLOUT : POLLIN)};
-        poll(&entry, 1, (int)left_ms);
+        BD_TRY(bd_pause(context, secure->fd, unsent ? POLLIN | POLLOUT : POLLIN, (int)left_ms));
     }
 }
 
-bd_error *bd_secure_open(const char *url, const char *host, const char *pin, int fd, int timeout_ms,
-                         bd_secure **out)
+bd_error *bd_secure_open(burn_context *context, const char *host, const char *pin, int timeout_ms)
 {
     bd_secure *secure = bd_alloc_zeroed(sizeof *secure);
-    secure->fd = fd;
+    secure->fd = context->fd;
     bd_error *error = make_link(secure, host, pin);
     if (!error)
-        error = shake_hands(secure, url, host, timeout_ms);
+        error = shake_hands(context, secure, host, timeout_ms);
     if (!error && *pin) {
         char shown[BD_PIN_BYTES];
         pin_of(secure->ssl, shown);
@@ -366,14 +366,14 @@ bd_error *bd_secure_open(const char *url, const char *host, const char *pin, int
             error = BD_ERROR(UNAUTHENTICATED,
                              "%s: the daemon's key has the pin sha256:%s; if it was changed on "
                              "purpose, burnctl invite on its host prints the new URL",
-                             url, shown);
+                             context->url, shown);
     }
     ERR_clear_error();
     if (error) {
         bd_secure_free(secure);
         return error;
     }
-    *out = secure;
+    context->secure = secure;
     return NULL;
 }
 

@@ -8,17 +8,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "burn/burn.h"
 #include "proto/base/error.h"
 
 typedef struct bd_secure bd_secure;
 
 enum { BD_PIN_BYTES = 65 };
 
-/* Handshake within the time; checks the host's name by the system's authorities or BURN_CA_FILE, or
- * else the pin: SHA-256 of the certificate's public key in hex; "" for none. Shows the certificate
- * of BURN_CERT_FILE and BURN_KEY_FILE. Errors say what does not fit. */
-bd_error *bd_secure_open(const char *url, const char *host, const char *pin, int fd, int timeout_ms,
-                         bd_secure **out) BD_MUST_USE;
+/* Handshake over the context's socket, within the time; checks the host's name by the system's
+ * authorities or BURN_CA_FILE, or else the pin: SHA-256 of the certificate's public key in hex; ""
+ * for none. Shows the certificate of BURN_CERT_FILE and BURN_KEY_FILE. Errors say what does not
+ * fit. */
+bd_error *bd_secure_open(burn_context *context, const char *host, const char *pin,
+                         int timeout_ms) BD_MUST_USE;
 void bd_secure_free(bd_secure *secure); /* NULL is fine; the socket stays */
 /* Tells the daemon that nothing more comes. */
 void bd_secure_finish(bd_secure *secure);

@@ -35,7 +35,7 @@ static bd_error *lost(burn_context *context, const char *doing, int number)
 
 bd_error *bd_send_now(burn_context *context)
 {
-    while (!context->mid_frame && !bd_link_flush(context)) {
+    while (!context->mid_frame && !context->lost && !bd_link_flush(context)) {
         const uint8_t *bytes = NULL;
         size_t size = bd_client_output(context->client, &bytes);
         if (size == 0)
@@ -55,7 +55,7 @@ bd_error *bd_send_now(burn_context *context)
 static bd_error *receive_now(burn_context *context)
 {
     uint8_t *scratch = context->scratch;
-    for (;;) {
+    while (!context->lost) {
         uint8_t *place = NULL;
         size_t room = bd_client_room(context->client, &place);
         bool direct = room >= DIRECT_BYTES_MIN;
@@ -74,6 +74,7 @@ static bd_error *receive_now(burn_context *context)
             return lost(context, "reading", errno);
         }
     }
+    return NULL;
 }
 
 static bd_error *move(burn_context *context)
@@ -90,16 +91,53 @@ static void *wait_begin(const burn_context *context)
     return context->options.wait_begin ? context->options.wait_begin(context->options.user) : NULL;
 }
 
-static void wait_end(const burn_context *context, void *token)
+/* True if the user wants the wait to end. */
+static bool wait_end(const burn_context *context, void *token)
 {
-    if (context->options.wait_end)
-        context->options.wait_end(context->options.user, token);
+    const burn_options *options = &context->options;
+    if (options->wait_end)
+        options->wait_end(options->user, token);
+    return options->interrupted && options->interrupted(options->user);
+}
+
+void *bd_step_out(burn_context *context)
+{
+    void *token = wait_begin(context);
+    pthread_mutex_unlock(&context->lock);
+    return token;
+}
+
+bd_error *bd_step_in(burn_context *context, void *token)
+{
+    bool stop = wait_end(context, token);
+    pthread_mutex_lock(&context->lock);
+    if (context->closed)
+        BD_FAIL(UNAVAILABLE, "the connection was closed");
+    if (stop)
+        BD_FAIL(CANCELLED, "interrupted");
+    return NULL;
+}
+
+bd_error *bd_pause(burn_context *context, int fd, short events, int wait_ms)
+{
+    struct pollfd entry = {.fd = fd, .events = events};
+    void *token = bd_step_out(context);
+    poll(&entry, 1, wait_ms < BD_WAIT_SLICE_MS ? wait_ms : BD_WAIT_SLICE_MS);
+    return bd_step_in(context, token);
+}
+
+/* The connection is lost: makes it anew, or fails. */
+bd_error *bd_come_back(burn_context *context)
+{
+    bool given_up = false;
+    BD_TRY(bd_resume(context, &given_up));
+    return given_up ? lost(context, "reading", context->lost_errno) : NULL;
 }
 
 void bd_await_reader(burn_context *context)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += BD_WAIT_SLICE_MS * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
@@ -152,6 +190,8 @@ static bd_error *await_socket(burn_context *context)
 /* Leaves the lock until something may have changed. */
 static bd_error *turn(burn_context *context)
 {
+    if (context->lost)
+        return bd_come_back(context);
     bd_error *error = NULL;
     void *token = wait_begin(context);
     if (context->reading)
@@ -159,14 +199,10 @@ static bd_error *turn(burn_context *context)
     else
         error = await_socket(context);
     pthread_mutex_unlock(&context->lock);
-    wait_end(context, token);
-    bool stop = context->options.interrupted && context->options.interrupted(context->options.user);
-    pthread_mutex_lock(&context->lock);
-    if (!error && stop)
-        BD_FAIL(CANCELLED, "interrupted");
-    if (!error && context->closed)
-        BD_FAIL(UNAVAILABLE, "the connection was closed");
-    return error;
+    bd_error *stop = bd_step_in(context, token);
+    if (error)
+        bd_error_free(stop);
+    return error ? error : stop;
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
@@ -239,25 +275,22 @@ static void note_progress(burn_context *context)
 /* Leaves the lock until the socket may take more of the frame. */
 static bd_error *await_room(burn_context *context)
 {
-    struct pollfd entry = {.fd = context->fd, .events = POLLOUT};
-    void *token = wait_begin(context);
-    pthread_mutex_unlock(&context->lock);
-    poll(&entry, 1, BD_WAIT_SLICE_MS);
-    wait_end(context, token);
-    bool stop = context->options.interrupted && context->options.interrupted(context->options.user);
-    pthread_mutex_lock(&context->lock);
-    if (context->closed)
-        BD_FAIL(UNAVAILABLE, "the connection was closed");
+    bd_error *error = context->lost ? bd_come_back(context)
+                                    : bd_pause(context, context->fd, POLLOUT, BD_WAIT_SLICE_MS);
+    bool interrupted = bd_error_code(error) == BD_CODE_CANCELLED;
+    if (error && !interrupted)
+        return error;
+    bd_error_free(error);
     BD_TRY(bd_client_failure(context->client));
-    return go_on_or_give_up(context, stop);
+    return go_on_or_give_up(context, interrupted);
 }
 
 /* Head and chunk as one: a frame that has begun must be finished. */
 static bd_error *write_parts(burn_context *context, struct iovec parts[2], int fd)
 {
     while (parts[0].iov_len + parts[1].iov_len > 0) {
-        ssize_t count = bd_link_write(context, parts, 2, fd);
-        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        ssize_t count = context->lost ? -1 : bd_link_write(context, parts, 2, fd);
+        if (count < 0 && (context->lost || errno == EAGAIN || errno == EWOULDBLOCK)) {
             BD_TRY(await_room(context));
             continue;
         }
@@ -305,18 +338,9 @@ bd_error *bd_turn_whole(burn_context *context)
     return go_on_or_give_up(context, interrupted);
 }
 
-bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
-                 const void *bytes, size_t size_bytes)
+static bd_error *put_chunks(burn_context *context, uint64_t id, const burn_tensor_type *type,
+                            const void *bytes, size_t size_bytes)
 {
-    if (bd_client_put_fits(context->client, size_bytes)) {
-        bd_client_put(context->client, id, type, bytes, size_bytes);
-        return bd_after_record(context);
-    }
-    bool done = false;
-    context->interrupted_us = 0;
-    BD_TRY(bd_region_put(context, id, type, bytes, size_bytes, &done));
-    if (done)
-        return NULL;
     size_t chunk_max = bd_client_get_facts(context->client)->chunk_bytes_max;
     for (size_t offset = 0; offset < size_bytes;) {
         size_t chunk = size_bytes - offset < chunk_max ? size_bytes - offset : chunk_max;
@@ -332,4 +356,21 @@ bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *typ
         offset += chunk;
     }
     return NULL;
+}
+
+bd_error *bd_put(burn_context *context, uint64_t id, const burn_tensor_type *type,
+                 const void *bytes, size_t size_bytes)
+{
+    if (bd_client_put_fits(context->client, size_bytes)) {
+        bd_client_put(context->client, id, type, bytes, size_bytes);
+        return bd_after_record(context);
+    }
+    bool done = false;
+    context->interrupted_us = 0;
+    BD_TRY(bd_region_put(context, id, type, bytes, size_bytes, &done));
+    if (done)
+        return NULL;
+    bd_error *error = put_chunks(context, id, type, bytes, size_bytes);
+    bd_resume_settle(context);
+    return error;
 }

@@ -42,14 +42,13 @@ struct bd_websocket {
 
 /* ---- the upgrade ----------------------------------------------------------------------------- */
 
-/* Waits for the socket; DEADLINE. */
+/* Waits for the socket; DEADLINE or CANCELLED. */
 static bd_error *await(burn_context *context, short events, int64_t until_us)
 {
     int64_t left_ms = (until_us - bd_now_us()) / 1000;
-    struct pollfd entry = {.fd = context->fd, .events = events};
-    if (left_ms <= 0 || poll(&entry, 1, (int)left_ms) == 0)
+    if (left_ms <= 0)
         BD_FAIL(DEADLINE, "%s did not answer the upgrade to WebSocket in time", context->url);
-    return NULL;
+    return bd_pause(context, context->fd, events, (int)left_ms);
 }
 
 static bd_error *send_request(burn_context *context, const char *host, const char *key,

@@ -4,12 +4,14 @@ what the daemon keeps meanwhile, for how long, and for whom."""
 
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -26,7 +28,7 @@ class Proxy:
     def __init__(self, port, seed, least=2_000, most=200_000, cuts=1000):
         self.port, self.random, self.range, self.cuts = port, random.Random(seed), (least, most), cuts
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.connections = 0
+        self.connections, self.mood, self.socks = 0, "passes", []
         threading.Thread(target=self.accept, daemon=True).start()
 
     def url(self, scheme="tcp"):
@@ -39,11 +41,17 @@ class Proxy:
             except OSError:
                 return
             self.connections += 1
+            if self.mood != "passes":
+                self.socks.append(near)
+                if self.mood == "refuses":
+                    near.close()
+                continue
             try:
                 far = socket.create_connection(("127.0.0.1", self.port))
             except OSError:
                 near.close()
                 continue
+            self.socks += (near, far)
             for sock in (near, far):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             left = [self.random.randint(*self.range) if self.cuts > 0 else 1 << 60]
@@ -63,6 +71,15 @@ class Proxy:
         except OSError:
             pass
         for sock in (source, target):
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def become(self, mood):
+        """Cuts all connections; later ones are passed on, refused, or kept without a word ("mute")."""
+        self.mood = mood
+        for sock in self.socks:
             try:
                 sock.shutdown(socket.SHUT_RDWR)
             except OSError:
@@ -159,12 +176,12 @@ def resuming(daemon):
     client.exactly(16)
     name, fields, _ = client.receive()
     assert name == "WELCOME" and "resume" in fields[10]
-    return client, fields[11]
+    return client, fields[12]
 
 
 def resume(daemon, key, received, token=""):
     client = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())), greet=False)
-    client.send(PREFACE + frame("RESUME", [0, token, key, received]))
+    client.send(PREFACE + frame("RESUME", [1, token, key, received]))
     client.exactly(16)
     return client
 
@@ -297,3 +314,149 @@ def test_a_daemon_that_is_gone_is_an_error(daemon):
         assert done.stdout.startswith(b"lost"), (done.stdout, done.stderr)
         other.process.wait()
         other.stop = lambda: None
+
+
+class Program(subprocess.Popen):
+    """A Python program that is told by a line when to go on."""
+
+    def __init__(self, code, url, **more):
+        super().__init__([sys.executable, "-uc", textwrap.dedent(code)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                         env={**os.environ, "BURND": BURND, "BURN_URL": url, **more})
+
+    def says(self):
+        return self.stdout.readline().strip()
+
+    def go_on(self):
+        self.stdin.write("\n")
+        self.stdin.flush()
+
+
+@pytest.mark.parametrize("mood", ["refuses", "mute"])
+@pytest.mark.parametrize("doing", ["y.sum().item()", "burn.sync()", "for _ in range(10**6): y = y * 1.0 + big"])
+def test_an_interrupt_ends_the_wait_for_a_lost_connection(mood, doing):
+    """And what was there is there when the connection is."""
+    with Daemon("--resume-grace=1h", tcp=True) as running:
+        proxy = Proxy(running.tcp_port(), 1, cuts=0)
+        program = Program(f"""
+            import time, burn
+            x = burn.arange(1000.0)
+            y, big = x + 1, x * 0
+            print(x.sum().item())
+            input()
+            try:
+                {doing}
+                print("done")
+            except KeyboardInterrupt:
+                print("interrupted")
+            input()
+            print((x * 2).sum().item(), y[:3].tolist())
+            """, proxy.url())
+        assert program.says() == "499500.0"
+        proxy.become(mood)
+        program.go_on()
+        time.sleep(1.5)
+        assert program.poll() is None
+        begin = time.monotonic()
+        program.send_signal(signal.SIGINT)
+        assert program.says() == "interrupted"
+        print(f"{mood}, {doing}: seen after {time.monotonic() - begin:.2f} s")
+        proxy.become("passes")
+        program.go_on()
+        assert program.says() == "999000.0 [1.0, 2.0, 3.0]"
+        assert program.wait(30) == 0 and running.text().count("session resumed") >= 1
+        proxy.close()
+
+
+def test_other_threads_run_while_a_connection_is_lost():
+    with Daemon("--resume-grace=1h", tcp=True) as running:
+        proxy = Proxy(running.tcp_port(), 1, cuts=0)
+        program = Program("""
+            import threading, time, burn
+            x = burn.arange(1000.0)
+            print(x.sum().item())
+            input()
+            got = []
+            threads = [threading.Thread(target=lambda k=k: got.append((x + k).sum().item())) for k in range(4)]
+            for thread in threads:
+                thread.start()
+            for _ in range(50):
+                time.sleep(0.01)
+            print("here")
+            for thread in threads:
+                thread.join()
+            print(sorted(got))
+            input()
+            threads[0] = threading.Thread(target=lambda: x.sum().item() and None)
+            def fails():
+                try:
+                    x.sum().item()
+                except ConnectionError as error:
+                    print(error)
+            waiting = threading.Thread(target=fails)
+            waiting.start()
+            time.sleep(0.5)
+            burn.disconnect()
+            waiting.join()
+            """, proxy.url())
+        assert program.says() == "499500.0"
+        proxy.become("mute")
+        program.go_on()
+        assert program.says() == "here"
+        proxy.become("passes")
+        assert program.says() == "[499500.0, 500500.0, 501500.0, 502500.0]"
+        proxy.become("refuses")
+        program.go_on()
+        assert program.says() == "the connection was closed"
+        assert program.wait(30) == 0
+        proxy.close()
+
+
+def test_a_client_chooses_whether_it_is_waited_for():
+    with Daemon("--resume-grace=1h", tcp=True) as running:
+        for query, expected in (("?resume=0", "gone"), ("?resume=1", "lost"), ("", "lost")):
+            proxy = Proxy(running.tcp_port(), 1, cuts=0)
+            program = Program("""
+                import burn
+                x = burn.arange(1000.0)
+                print(x.sum().item())
+                input()
+                try:
+                    (x + 1).sum().item()
+                except ConnectionError as error:
+                    print(error)
+                """, proxy.url() + query)
+            assert program.says() == "499500.0"
+            lost = running.text().count("session lost")
+            proxy.become("refuses")
+            program.go_on()
+            if query:  # it does not try for an hour
+                assert "closed the connection" in (said := program.says()) or "failed while" in said, said
+                assert program.wait(30) == 0
+            else:
+                program.kill()
+                program.wait()
+            if expected == "gone":  # and the daemon does not wait
+                assert eventually(lambda: at_rest(running), 10)
+            assert (running.text().count("session lost") > lost) == (expected == "lost")
+            proxy.close()
+    for wrong in ("?resume=", "?resume=no", "?resume=-1", "?resume=12345678"):
+        done = run("import burn; burn.ones(1)", f"tcp://127.0.0.1:1{wrong}")
+        assert b"resume is a number of seconds, 0 for not at all" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "tls", "ws"])
+def test_an_interrupt_ends_the_wait_for_a_first_answer(scheme):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        program = Program("""
+            import burn
+            print("begins")
+            try:
+                burn.ones(1)
+            except KeyboardInterrupt:
+                print("interrupted")
+            """, f"{scheme}://127.0.0.1:{silent.getsockname()[1]}")
+        assert program.says() == "begins"
+        time.sleep(0.5)
+        program.send_signal(signal.SIGINT)
+        assert program.says() == "interrupted"
+        assert program.wait(30) == 0

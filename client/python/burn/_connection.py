@@ -11,8 +11,12 @@ from ._dtype import device as Device
 
 
 def connect(url: str | None = None) -> None:
-    """Connects to a daemon by URL (unix:///path, tcp://host:port; ?device=ref picks a device); None is the usual
-    look-up: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock, /run/burnd/burnd.sock, then a private daemon."""
+    """Connects to a daemon by URL (unix:///path, tls://host:port; ?device=ref picks a device); None is the usual
+    look-up: BURN_URL, $XDG_RUNTIME_DIR/burnd.sock, /run/burnd/burnd.sock, then a private daemon.
+
+    A connection over TCP or TLS that is lost is made anew while the daemon waits for it (30 s unless its operator says
+    otherwise), and nothing is lost or done twice; Ctrl-C ends the wait. ?resume=5 waits 5 seconds at most; with
+    ?resume=0 a lost connection is an error at once, and the daemon frees what it held."""
     _core.connect(url)
     _core.set_device_object(Device(_core.device_name()))
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
-#include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "server/connection.h"
 #include "server/files.h"
@@ -40,6 +39,7 @@ static void on_wake(uv_async_t *wake);
 static void on_signal(uv_signal_t *handle, int number);
 static void on_hang_up(uv_signal_t *handle, int number);
 static void on_tick(uv_timer_t *timer);
+static void start_drain(bd_daemon *daemon);
 static void stop(bd_daemon *daemon);
 
 int64_t bd_daemon_now_ms(bd_daemon *daemon)
@@ -190,15 +190,13 @@ static void on_signal(uv_signal_t *handle, int number)
 static void on_hang_up(uv_signal_t *handle, int number)
 {
     (void)number;
-    bd_notify("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)bd_now_us());
     bd_error_free(bd_reload(handle->data)); /* the log says what was wrong */
-    bd_notify("READY=1");
     bd_connection_flush_all(handle->data);
 }
 
 void bd_daemon_start_tick(bd_daemon *daemon)
 {
-    uint64_t every = daemon->drain_started_ms ? DRAIN_TICK_MS : TICK_MS;
+    uint64_t every = daemon->drain_asked_ms ? DRAIN_TICK_MS : TICK_MS;
     if (!uv_is_active((uv_handle_t *)&daemon->tick) || uv_timer_get_repeat(&daemon->tick) != every)
         uv_timer_start(&daemon->tick, on_tick, every, every);
 }
@@ -226,6 +224,9 @@ static void on_tick(uv_timer_t *timer)
 {
     bd_daemon *daemon = timer->data;
     int64_t now_ms = bd_daemon_now_ms(daemon);
+    if (daemon->drain_asked_ms && !daemon->drain_started_ms &&
+        now_ms - daemon->drain_asked_ms >= daemon->config->drain_grace)
+        start_drain(daemon);
     for (bd_connection *connection = daemon->connections; connection;
          connection = connection->next) {
         bd_connection_tick(connection, now_ms);
@@ -233,7 +234,7 @@ static void on_tick(uv_timer_t *timer)
             tick_draining(connection, now_ms);
     }
     bd_connection_flush_all(daemon);
-    bool needed = daemon->drain_started_ms != 0;
+    bool needed = daemon->drain_asked_ms != 0;
     for (int i = 0; i < daemon->listener_count; i++) {
         await_listener(&daemon->listeners[i]);
         needed |= daemon->listeners[i].paused;
@@ -245,16 +246,10 @@ static void on_tick(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
-void bd_daemon_drain(bd_daemon *daemon)
+static void start_drain(bd_daemon *daemon)
 {
-    if (daemon->drain_started_ms) {
-        daemon->at_once = true;
-        stop(daemon);
-        return;
-    }
     daemon->drain_started_ms = bd_daemon_now_ms(daemon);
     bd_log(BD_LOG_INFO, "daemon", "draining connections=%zu", daemon->connection_count);
-    bd_notify("STOPPING=1\nSTATUS=draining, %zu connections are open", daemon->connection_count);
     close_listeners(daemon);
     for (bd_connection *connection = daemon->connections; connection;
          connection = connection->next) {
@@ -268,6 +263,24 @@ void bd_daemon_drain(bd_daemon *daemon)
         bd_daemon_start_tick(daemon);
     else
         stop(daemon);
+}
+
+void bd_daemon_drain(bd_daemon *daemon)
+{
+    if (daemon->drain_asked_ms) {
+        daemon->at_once = true;
+        stop(daemon);
+        return;
+    }
+    daemon->drain_asked_ms = bd_daemon_now_ms(daemon);
+    bd_notify("STOPPING=1\nSTATUS=draining, %zu connections are open", daemon->connection_count);
+    if (!daemon->config->drain_grace || !bd_health_is_watched(daemon)) {
+        start_drain(daemon);
+        return;
+    }
+    bd_log(BD_LOG_INFO, "daemon", "not ready any more, draining in ms=%" PRId64,
+           daemon->config->drain_grace);
+    bd_daemon_start_tick(daemon);
 }
 
 static void stop(bd_daemon *daemon)

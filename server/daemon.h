@@ -90,7 +90,9 @@ struct bd_daemon {
     int www_fd; /* the folder of web pages; -1: none */
     int64_t probe_sent_ms; /* to the device thread, which has not answered it; 0: none */
     int64_t started_ms;
-    int64_t drain_started_ms; /* 0: not draining */
+    int64_t ready_asked_ms;   /* somebody asked for /readyz then; 0: nobody */
+    int64_t drain_asked_ms;   /* not ready from then on; 0: not */
+    int64_t drain_started_ms; /* takes nobody new; 0: not */
     bool embedded;            /* serves one inherited connection and ends with it */
     bool stopping;            /* the loop is being left */
     bool at_once;             /* … by a second signal */
@@ -105,8 +107,9 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
 void bd_daemon_run(bd_daemon *daemon);
 void bd_daemon_close(bd_daemon *daemon);
 
-/* Says GOAWAY, takes no one new, and ends when the requests in flight are answered or late. A
- * second call ends at once. */
+/* Is not ready any more and, when those who ask for that have had time to see it, says GOAWAY,
+ * takes no one new, and ends when the requests in flight are answered or late. A second call ends
+ * at once. */
 void bd_daemon_drain(bd_daemon *daemon);
 /* A connection is gone: the drain, or an embedded daemon, may be over. */
 void bd_daemon_connection_closed(bd_daemon *daemon);

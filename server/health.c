@@ -6,7 +6,7 @@
 
 #include "proto/base/alloc.h"
 
-enum { DEVICE_WAIT_MS_MAX = 10000, TEXT_BYTES = 512 };
+enum { DEVICE_WAIT_MS_MAX = 10000, WATCHED_MS = 60000, TEXT_BYTES = 512 };
 
 int64_t bd_health_device_wait_ms(bd_daemon *daemon)
 {
@@ -23,10 +23,17 @@ void bd_health_probed(bd_daemon *daemon)
     daemon->probe_sent_ms = 0;
 }
 
+bool bd_health_is_watched(bd_daemon *daemon)
+{
+    return daemon->ready_asked_ms &&
+           bd_daemon_now_ms(daemon) - daemon->ready_asked_ms < WATCHED_MS;
+}
+
 bool bd_health_ready(bd_daemon *daemon, char **out_text)
 {
+    daemon->ready_asked_ms = bd_daemon_now_ms(daemon);
     int64_t wait_ms = bd_health_device_wait_ms(daemon);
-    bool serves = !daemon->drain_started_ms, answers = wait_ms <= DEVICE_WAIT_MS_MAX;
+    bool serves = !daemon->drain_asked_ms, answers = wait_ms <= DEVICE_WAIT_MS_MAX;
     bool room = daemon->sessions.count < (size_t)daemon->config->sessions;
     *out_text = bd_alloc(TEXT_BYTES);
     snprintf(*out_text, TEXT_BYTES,

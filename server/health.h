@@ -12,6 +12,8 @@
 int64_t bd_health_device_wait_ms(bd_daemon *daemon);
 /* The answer to a probe came. */
 void bd_health_probed(bd_daemon *daemon);
+/* Whether somebody asks for /readyz, as load balancers do: in the last minute. */
+bool bd_health_is_watched(bd_daemon *daemon);
 /* True if the daemon takes sessions and its device answers; *out_text (heap, bd_free) says what was
  * looked at, a line each. */
 bool bd_health_ready(bd_daemon *daemon, char **out_text);

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "server/connection.h"
+#include "server/notify.h"
 
 /* Keys that engine and listeners have taken up for good. */
 static const char *const fixed[] = {
@@ -58,7 +60,7 @@ static bd_error *read_again(bd_daemon *daemon, bd_config *fresh, bd_access *acce
     return bd_access_load(fresh, true, access);
 }
 
-bd_error *bd_reload(bd_daemon *daemon)
+static bd_error *replace(bd_daemon *daemon)
 {
     bd_access access;
     bd_config *fresh = bd_alloc(sizeof *fresh);
@@ -83,4 +85,15 @@ bd_error *bd_reload(bd_daemon *daemon)
     bd_reload_sessions(daemon);
     bd_log(BD_LOG_INFO, "daemon", "reloaded tokens=%zu", access.tokens.list.count);
     return NULL;
+}
+
+bd_error *bd_reload(bd_daemon *daemon)
+{
+    bd_notify("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)bd_now_us());
+    bd_error *error = replace(daemon);
+    if (error)
+        bd_notify("READY=1\nSTATUS=reload failed, all stays as it was: %s", bd_error_text(error));
+    else
+        bd_notify("READY=1\nSTATUS=reloaded");
+    return error;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How burnd starts and ends: drain, second signal, stale sockets, embedded, configuration."""
 
+import http.client
 import os
 import random
 import signal
@@ -93,6 +94,47 @@ def test_idle_daemon_drains_at_once():
             assert time.monotonic() - start < 1.0
             if client:
                 client.close()
+
+
+def readiness(daemon):
+    link = http.client.HTTPConnection("127.0.0.1", daemon.tcp_port(), timeout=10)
+    link.request("GET", "/readyz?verbose")
+    answer = link.getresponse()
+    text = answer.read().decode()
+    link.close()
+    return answer.status, text
+
+
+def test_who_watches_is_told_before_the_doors_close():
+    """A load balancer sees that the daemon is not ready; meanwhile all goes on, for old clients and new ones."""
+    with Daemon("--drain-grace=3s", tcp=True) as daemon:
+        old = daemon.connect()
+        assert readiness(daemon)[0] == 200
+        daemon.process.terminate()
+        start = time.monotonic()
+        assert eventually(lambda: "not ready any more, draining in ms=3000" in daemon.text(), 5)
+        assert readiness(daemon)[0] == 503 and "[-] serving: no, the daemon drains" in readiness(daemon)[1]
+        new = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())))
+        for client in (old, new):
+            client.put(1, U8, [3], b"abc")
+            assert client.get(1)[2] == b"abc"
+        for client in (old, new):
+            client.expect("GOAWAY")
+            assert client.closed()
+            client.close()
+        assert daemon.process.wait(10) == 0
+        assert time.monotonic() - start > 2.9
+    for asks, signals in ((False, 1), (True, 2)):  # nobody watches: nobody is waited for; a second signal ends the grace, too
+        with Daemon("--drain-grace=1h", tcp=True) as daemon:
+            client = daemon.connect()
+            if asks:
+                assert readiness(daemon)[0] == 200
+            for _ in range(signals):
+                time.sleep(0.3)
+                assert daemon.process.poll() is None
+                daemon.process.terminate()
+            assert daemon.process.wait(10) == 0
+            client.close()
 
 
 def test_second_signal_ends_at_once():

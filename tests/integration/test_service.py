@@ -66,6 +66,27 @@ def test_what_it_says(abstract):
         assert process.wait(20) == 0
 
 
+def test_reloads_are_told():
+    with tempfile.TemporaryDirectory(prefix="burnd-service-") as folder:
+        manager = Manager(folder)
+        config = pathlib.Path(folder) / "burnd.conf"
+        config.write_text("idle_timeout = 7s\n")
+        process = subprocess.Popen([BURND, f"--listen=unix://{folder}/s", f"--config={config}"], stderr=subprocess.DEVNULL,
+                                   env=dict(os.environ, **manager.environment))
+        assert "READY" in manager.next()
+        for text, says in (("idle_timeout = 8s\n", "reloaded"), ("idle_timeout = soon\n", "reload failed"), ("", "reloaded")):
+            config.write_text(text)
+            before = time.monotonic_ns() // 1000
+            process.send_signal(signal.SIGHUP)
+            said = manager.next()
+            assert said["RELOADING"] == "1" and before <= int(said["MONOTONIC_USEC"]) <= time.monotonic_ns() // 1000
+            said = manager.next()
+            assert said["READY"] == "1" and said["STATUS"].startswith(says), said
+        process.terminate()
+        assert "STOPPING" in manager.next()
+        assert process.wait(20) == 0
+
+
 def test_no_watchdog_of_another_process():
     with tempfile.TemporaryDirectory(prefix="burnd-service-") as folder:
         manager = Manager(folder)

@@ -207,7 +207,7 @@ class Daemon:
             ["--listen=tls://127.0.0.1:0"] if tls else [])
         settings = os.environ | {"XDG_CACHE_HOME": self.folder.name + "/cache",
                                  "XDG_STATE_HOME": self.folder.name + "/state"} | (environment or {})
-        command = [BURND, *listen, *flags]
+        command = [BURND, *listen, "--drain-grace=0", *flags]
         if files:
             command = ["prlimit", f"--nofile={files}", *command]
         self.log = open(self.folder.name + "/log", "w+")

@@ -52,7 +52,7 @@ void bd_ws_decoder_init(bd_ws_decoder *decoder, bool from_client, uint64_t messa
                                .state = STATE_HEADER};
 }
 
-static uint8_t header_bytes(const uint8_t *header)
+uint8_t bd_ws_header_bytes(const uint8_t *header)
 {
     uint8_t length = header[1] & LENGTH;
     return (uint8_t)(2 + (length == 126   ? 2
@@ -61,7 +61,7 @@ static uint8_t header_bytes(const uint8_t *header)
                      (header[1] & MASKED ? BD_WS_MASK_BYTES : 0));
 }
 
-static uint64_t payload_length(const uint8_t *header)
+uint64_t bd_ws_header_length(const uint8_t *header)
 {
     uint8_t length = header[1] & LENGTH;
     size_t length_bytes = length == 126 ? 2 : length == 127 ? 8 : 0;
@@ -100,7 +100,7 @@ static bd_error *check_head(bd_ws_decoder *decoder)
 static bd_error *begin_frame(bd_ws_decoder *decoder)
 {
     const uint8_t *header = decoder->header;
-    uint64_t length = payload_length(header);
+    uint64_t length = bd_ws_header_length(header);
     uint8_t form = header[1] & LENGTH;
     if ((form == 126 && length < 126) || (form == 127 && length <= UINT16_MAX))
         BD_FAIL(PROTOCOL, "the length of a WebSocket frame is not in its shortest form");
@@ -120,7 +120,8 @@ static bd_error *begin_frame(bd_ws_decoder *decoder)
         decoder->message_bytes += length;
     }
     if (decoder->masked)
-        memcpy(decoder->mask, header + header_bytes(header) - BD_WS_MASK_BYTES, BD_WS_MASK_BYTES);
+        memcpy(decoder->mask, header + bd_ws_header_bytes(header) - BD_WS_MASK_BYTES,
+               BD_WS_MASK_BYTES);
     decoder->left_bytes = length;
     decoder->gathered_bytes = 0;
     decoder->state = length ? STATE_PAYLOAD : STATE_END;
@@ -136,7 +137,7 @@ static bd_error *take_header(bd_ws_decoder *decoder, const uint8_t *bytes, size_
         if (decoder->gathered_bytes == 2)
             BD_TRY(check_head(decoder));
         if (decoder->gathered_bytes >= 2 &&
-            decoder->gathered_bytes == header_bytes(decoder->header))
+            decoder->gathered_bytes == bd_ws_header_bytes(decoder->header))
             return begin_frame(decoder);
     }
     return NULL;

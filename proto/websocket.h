@@ -76,5 +76,8 @@ bd_ws_status bd_ws_close_status(const uint8_t *data, size_t data_bytes);
 /* Writes the header of an unfragmented frame; returns its size. mask: NULL, or 4 random bytes. */
 size_t bd_ws_header(uint8_t header[BD_WS_HEADER_BYTES_MAX], bd_ws_opcode opcode,
                     uint64_t payload_bytes, const uint8_t *mask);
+/* The size of the header that begins with these two bytes, and once it is whole the payload's. */
+uint8_t bd_ws_header_bytes(const uint8_t *header);
+uint64_t bd_ws_header_length(const uint8_t *header);
 /* Masks or unmasks in place; mask is rotated, so that the next bytes can follow. */
 void bd_ws_mask(uint8_t mask[BD_WS_MASK_BYTES], uint8_t *bytes, size_t size_bytes);

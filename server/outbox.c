@@ -5,6 +5,7 @@
 
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
+#include "proto/websocket.h"
 
 enum { BLOCK_BYTES = 4096, GATHER_MAX = 64 };
 
@@ -150,24 +151,83 @@ bd_error *bd_outbox_write(bd_outbox *outbox, bd_stream *stream, size_t *out_writ
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-void bd_outbox_keep(bd_outbox *outbox)
+void bd_outbox_keep(bd_outbox *outbox, bool in_messages)
 {
     outbox->keeps = true;
-    outbox->before = outbox->bytes;
     if (outbox->count) /* its beginning may have been written */
         outbox->written = at(outbox, 0)->done_bytes;
-    outbox->before += outbox->written;
+    outbox->in_messages = in_messages;
+    outbox->acknowledged = (bd_out_place){.offset = outbox->bytes + outbox->written};
+}
+
+/* The byte at an offset that was written and is kept. *index and *start: a segment before it and
+ * the offset of its first byte, which follow. */
+static uint8_t byte_at(bd_outbox *outbox, uint64_t offset, size_t *index, uint64_t *start)
+{
+    for (;; ++*index) {
+        const bd_out_segment *segment = *index < outbox->kept.count
+                                            ? &outbox->kept.items[*index]
+                                            : at(outbox, *index - outbox->kept.count);
+        if (offset < *start + segment->done_bytes)
+            return (segment->bytes - segment->done_bytes)[offset - *start];
+        *start += segment->done_bytes;
+    }
+}
+
+/* The place of the byte behind the next message that counts, up to where bytes were written. */
+static bd_out_place find_message(bd_outbox *outbox, bd_out_place place, size_t *index,
+                                 uint64_t *start)
+{
+    uint8_t header[BD_WS_HEADER_BYTES_MAX];
+    uint64_t left = outbox->written - place.offset, length;
+    size_t size = 0, wanted = 2;
+    for (; size < wanted && size < left; size++) {
+        header[size] = byte_at(outbox, place.offset + size, index, start);
+        wanted = size ? bd_ws_header_bytes(header) : wanted;
+    }
+    place.offset += size;
+    if (size < wanted)
+        return place;
+    length = bd_ws_header_length(header);
+    if ((header[0] & 0x0F) == BD_WS_BINARY)
+        place.message_left = length;
+    else
+        place.offset += length < left - size ? length : left - size;
+    return place;
+}
+
+/* Where the byte stands before which so many count; an offset beyond all that was written if there
+ * is none. */
+static bd_out_place find(bd_outbox *outbox, uint64_t counted)
+{
+    bd_out_place place = outbox->acknowledged;
+    size_t index = 0;
+    uint64_t start = outbox->kept_from;
+    while (place.counted < counted && place.offset < outbox->written) {
+        if (outbox->in_messages && !place.message_left)
+            place = find_message(outbox, place, &index, &start);
+        uint64_t step = counted - place.counted;
+        if (outbox->in_messages && step > place.message_left)
+            step = place.message_left;
+        place.message_left -= outbox->in_messages ? step : 0;
+        place.counted += step;
+        place.offset += step;
+    }
+    return place;
 }
 
 bd_error *bd_outbox_acknowledge(bd_outbox *outbox, uint64_t received)
 {
-    if (!outbox->keeps || received > outbox->written || received + outbox->before > outbox->written)
+    if (outbox->keeps && received < outbox->acknowledged.counted)
+        return NULL; /* said before a resumption that said more, and sent again after it */
+    bd_out_place place = find(outbox, received);
+    if (!outbox->keeps || place.counted != received || place.offset > outbox->written)
         BD_FAIL(PROTOCOL, "the peer says that it has received %llu bytes, which were not sent",
                 (unsigned long long)received);
+    outbox->acknowledged = place;
     size_t count = 0;
-    uint64_t until = received + outbox->before;
     while (count < outbox->kept.count &&
-           outbox->kept_from + outbox->kept.items[count].done_bytes <= until) {
+           outbox->kept_from + outbox->kept.items[count].done_bytes <= place.offset) {
         const bd_out_segment *segment = &outbox->kept.items[count++];
         outbox->kept_from += segment->done_bytes;
         outbox->kept_bytes -= segment->done_bytes;
@@ -208,9 +268,5 @@ void bd_outbox_rewind(bd_outbox *outbox)
     bd_vec_clear(&outbox->kept);
     outbox->kept_bytes = 0;
     outbox->written = outbox->kept_from;
-}
-
-void bd_outbox_skip(bd_outbox *outbox, uint64_t received)
-{
-    advance(outbox, (size_t)(received + outbox->before - outbox->written));
+    advance(outbox, (size_t)(outbox->acknowledged.offset - outbox->written));
 }

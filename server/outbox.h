@@ -21,6 +21,13 @@ typedef struct bd_out_segment {
     void *owner;
 } bd_out_segment;
 
+/* Where a byte that the peer counts stands. */
+typedef struct bd_out_place {
+    uint64_t counted;      /* such bytes before it */
+    uint64_t offset;       /* all bytes before it */
+    uint64_t message_left; /* WebSocket: bytes of its message from it on; 0: it begins one */
+} bd_out_place;
+
 typedef struct bd_outbox {
     bd_out_segment *segments;
     size_t first, count, capacity;
@@ -29,19 +36,19 @@ typedef struct bd_outbox {
     bool keeps;     /* what is written, until the peer says that it has it */
     BD_VEC(bd_out_segment) kept;
     size_t kept_bytes;
-    uint64_t kept_from, written, before; /* offsets; the first counted byte stands at `before` */
+    uint64_t kept_from, written; /* offsets */
+    bool in_messages;            /* only the bytes within binary messages of a WebSocket count */
+    bd_out_place acknowledged;
 } bd_outbox;
 
 void bd_outbox_deinit(bd_outbox *outbox); /* releases what is left */
 
-/* From here on bytes are counted, and kept when they are written. */
-void bd_outbox_keep(bd_outbox *outbox);
-/* The peer has so many of them. PROTOCOL if it has not been sent them, or said more before. */
+/* From here on bytes are counted, and kept when they are written. in_messages: as the field. */
+void bd_outbox_keep(bd_outbox *outbox, bool in_messages);
+/* The peer has so many of them, or as many as it said before. PROTOCOL if it was not sent them. */
 bd_error *bd_outbox_acknowledge(bd_outbox *outbox, uint64_t received) BD_MUST_USE;
-/* All that is kept will be written again … */
+/* What the peer has not acknowledged will be written again. */
 void bd_outbox_rewind(bd_outbox *outbox);
-/* … but for what the peer has; acknowledge came before. */
-void bd_outbox_skip(bd_outbox *outbox, uint64_t received);
 
 /* Room for at least size_bytes behind what is queued; then say how many were used. */
 uint8_t *bd_outbox_room(bd_outbox *outbox, size_t size_bytes);

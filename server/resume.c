@@ -15,8 +15,7 @@ void bd_resume_offer(bd_connection *connection)
 {
     uint8_t random[(BD_RESUME_KEY_BYTES - 1) / 2];
     bd_resume *resume = &connection->session.resume;
-    if (connection->is_unix || connection->websocket ||
-        connection->daemon->config->resume_grace == 0 ||
+    if (connection->is_unix || connection->daemon->config->resume_grace == 0 ||
         getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
         return;
     resume->is_on = true;
@@ -27,7 +26,7 @@ void bd_resume_offer(bd_connection *connection)
 void bd_resume_begin(bd_connection *connection)
 {
     if (connection->session.resume.is_on)
-        bd_outbox_keep(&connection->outbox);
+        bd_outbox_keep(&connection->outbox, connection->websocket != NULL);
 }
 
 void bd_resume_acknowledge(bd_connection *connection)
@@ -95,6 +94,8 @@ static void take_place(bd_connection *connection, bd_connection *lost)
     lost->outbox = outbox;
     connection->session = lost->session;
     lost->session = (bd_session){0};
+    if (connection->websocket)
+        connection->websocket->resumed = true;
     connection->bytes_in += lost->bytes_in;
     connection->bytes_out += lost->bytes_out;
     connection->state = BD_CONNECTION_OPEN;
@@ -102,18 +103,23 @@ static void take_place(bd_connection *connection, bd_connection *lost)
     bd_connection_close(lost);
 }
 
-/* Straight to the socket, whose buffer is empty: it stands before all that is counted. */
-static bd_error *answer(bd_connection *connection, uint64_t received)
+/* At once, into a socket whose buffer is empty: it stands before all that is counted. Within a
+ * WebSocket the rest of a message that was cut is announced by a header of its own. */
+static bd_error *answer(bd_connection *connection, const bd_connection *lost)
 {
-    uint8_t bytes[BURN_PREFACE_BYTES + BD_MESSAGE_FRAME_BYTES_MAX];
-    bd_preface preface = {.version_min = BURN_PROTOCOL_VERSION,
-                          .version_max = BURN_PROTOCOL_VERSION};
-    bd_message message = {.type = BD_MESSAGE_RESUMED, .resumed.received = received};
-    size_t size = connection->outbox.bytes ? BURN_PREFACE_BYTES : 0; /* else it was sent */
-    bd_preface_encode(&preface, bytes);
-    size += bd_message_encode(&message, 0, bytes + size, BD_MESSAGE_FRAME_BYTES_MAX);
-    struct iovec part = {.iov_base = bytes, .iov_len = size};
-    if (bd_stream_write(&connection->stream, &part, 1) != (ssize_t)size)
+    bd_message message = {.type = BD_MESSAGE_RESUMED,
+                          .resumed.received = lost->session.resume.received};
+    uint64_t rest = lost->outbox.acknowledged.message_left;
+    bd_outbox *outbox = &connection->outbox; /* the preface may still be there */
+    size_t written, size;
+    bd_connection_send(connection, &message);
+    if (rest) {
+        uint8_t *room = bd_outbox_room(outbox, BD_WS_HEADER_BYTES_MAX);
+        bd_outbox_commit(outbox, bd_ws_header(room, BD_WS_BINARY, rest, NULL));
+    }
+    size = outbox->bytes;
+    BD_TRY(bd_outbox_write(outbox, &connection->stream, &written));
+    if (written != size)
         BD_FAIL(UNAVAILABLE, "the answer to RESUME cannot be sent");
     return NULL;
 }
@@ -128,16 +134,17 @@ bd_error *bd_connection_resume(bd_connection *connection, const struct bd_messag
     BD_TRY(bd_session_identify(connection, resume->token, &principal));
     bd_connection *lost = find(daemon, resume->key);
     if (!lost || strcmp(lost->session.principal.name, principal.name) != 0 ||
-        connection->is_unix || connection->websocket)
+        connection->is_unix || !connection->websocket != !lost->websocket)
         BD_FAIL(NOT_FOUND, "there is no session to be resumed by this key; it is kept for %" PRId64
                            " ms after its connection was lost",
                 daemon->config->resume_grace);
-    uint64_t received = resume->received; /* the message goes with the parser */
-    BD_TRY(bd_outbox_acknowledge(&lost->outbox, received));
-    BD_TRY(answer(connection, lost->session.resume.received));
+    BD_TRY(bd_outbox_acknowledge(&lost->outbox, resume->received));
+    if (lost->outbox.acknowledged.counted != resume->received)
+        BD_FAIL(PROTOCOL, "the client has received %" PRIu64 " bytes, but said before that it had "
+                          "%" PRIu64, resume->received, lost->outbox.acknowledged.counted);
+    BD_TRY(answer(connection, lost));
     take_place(connection, lost);
     bd_outbox_rewind(&connection->outbox);
-    bd_outbox_skip(&connection->outbox, received);
     connection->session.resume.acknowledged = connection->session.resume.received;
     bd_connection_touch(connection);
     bd_log(BD_LOG_INFO, "session", "resumed session=%" PRIu64, connection->session.number);

@@ -212,8 +212,12 @@ static bd_error *end_message(bd_connection *connection)
     /* What was read straight to its place may have completed a frame. */
     BD_TRY(bd_connection_take(connection, websocket->decoder.data, 0));
     websocket->in_message = false;
-    if (connection->parts_taken != websocket->parts_before + 1 ||
-        !bd_frame_parser_between(&connection->parser))
+    bool whole = connection->parts_taken == websocket->parts_before + 1 &&
+                 bd_frame_parser_between(&connection->parser);
+    if (websocket->resumed) /* RESUME was taken by another parser than this one */
+        whole = connection->session.resume.received == connection->session.resume.acknowledged;
+    websocket->resumed = false;
+    if (!whole)
         BD_FAIL(PROTOCOL, "a WebSocket message must be the preface, or exactly one frame");
     return NULL;
 }

@@ -14,6 +14,7 @@
 typedef struct bd_websocket {
     bd_ws_decoder decoder;
     bool in_message;
+    bool resumed; /* by the message that comes: what follows may be the rest of a frame */
     uint64_t parts_before; /* that the connection had taken when the message began */
     bd_ws_status status;   /* for the close frame; NONE: as the error says */
     bool said_close;

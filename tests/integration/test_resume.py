@@ -19,6 +19,8 @@ import pytest
 
 from test_identities import Tokens
 from test_tls_clients import pin_of
+from websocket_wire import CLOSE, PING, PONG, Socket
+from websocket_wire import frame as message
 from wire import BURND, CODES, PREFACE, Daemon, F32, U8, Wire, eventually, frame, hello
 
 
@@ -169,9 +171,9 @@ def test_training_over_tls_ends_with_the_same_bits(tmp_path, expected):
     assert done.stdout == expected and proxy.connections > 5
 
 
-def resuming(daemon):
+def resuming(daemon, wrap=lambda sock: sock):
     sock = socket.create_connection(("127.0.0.1", daemon.tcp_port()))
-    client = Wire(sock, greet=False)
+    client = Wire(wrap(sock), greet=False)
     client.send(PREFACE + hello(features=["resume"]))
     client.exactly(16)
     name, fields, _ = client.receive()
@@ -179,8 +181,8 @@ def resuming(daemon):
     return client, fields[12]
 
 
-def resume(daemon, key, received, token=""):
-    client = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())), greet=False)
+def resume(daemon, key, received, token="", wrap=lambda sock: sock):
+    client = Wire(wrap(socket.create_connection(("127.0.0.1", daemon.tcp_port()))), greet=False)
     client.send(PREFACE + frame("RESUME", [1, token, key, received]))
     client.exactly(16)
     return client
@@ -215,6 +217,102 @@ def test_both_sides_go_on_where_the_other_is(daemon):
                 pass
             client.close()
     assert eventually(lambda: at_rest(daemon), 10)
+
+
+def test_a_websocket_goes_on_with_the_rest_of_a_frame(daemon):
+    """What was cut within a message, and within the answer's, comes first, as a message of its own. Pings, pongs and the
+    headers of messages are not counted."""
+    client, key = resuming(daemon, Socket)
+    link = client.sock.link
+    first = frame("PUT_BEGIN", [1, F32, [40000]], struct.pack("<f", 2) * 40000)
+    asks = frame("GET", [1, 1])
+    second = frame("PUT_BEGIN", [2, F32, [2]], struct.pack("<2f", 4, 5))
+    link.sock.sendall(message(b"there?", PING))
+    client.send(first + asks)
+    link.sock.sendall(message(second)[:6 + 50])
+    assert link.receive() == (PONG, b"there?")
+    head = link.exactly(10)  # of the message with DATA: 160,000 bytes and more
+    assert head[0] == 0x82 and head[1] == 127
+    whole = struct.unpack(">Q", head[2:])[0]
+    begun = link.exactly(70_000)
+    client.close()
+    again = resume(daemon, key, len(begun), wrap=Socket)
+    received = again.expect("RESUMED")[0][0]
+    assert len(first + asks) <= received <= len(first + asks) + 50
+    opcode, rest = again.sock.link.receive()
+    assert opcode == 2 and len(rest) == whole - len(begun)
+    again.buffer = begun + rest
+    assert again.expect("DATA") == ([1, F32, [40000], 0, 160000], struct.pack("<f", 2) * 40000)
+    again.sock.message((first + asks + second)[received:])
+    again.send(frame("GET", [2, 2]))
+    assert again.expect("DATA")[1] == struct.pack("<2f", 4, 5)
+    last = len(begun) + len(rest) + whole_of("DATA", [2, F32, [2], 0, 8], 8)
+    third = resume(daemon, key, last, wrap=Socket)  # nothing is cut: whole frames both ways
+    assert third.expect("RESUMED")[0][0] == len(first + asks + second) + len(frame("GET", [2, 2]))
+    third.send(frame("SYNC", [3]))
+    assert third.expect("SYNCED")[0][1] == 0
+    third.send(frame("BYE", [0]))
+    third.close()
+    again.close()
+    assert eventually(lambda: at_rest(daemon), 10)
+
+
+def whole_of(name, fields, payload_bytes):
+    return len(frame(name, fields, bytes(payload_bytes)))
+
+
+@pytest.mark.parametrize("then, says", [
+    (lambda rest: rest[:-1], CODES["PROTOCOL"]),  # less than the rest
+    (lambda rest: rest + frame("SYNC", [3]), CODES["PROTOCOL"]),  # and more
+])
+def test_a_websocket_must_go_on_with_just_the_rest(daemon, then, says):
+    client, key = resuming(daemon, Socket)
+    upload = frame("PUT_BEGIN", [1, F32, [2]], struct.pack("<2f", 4, 5))
+    client.send(frame("SYNC", [1]))
+    client.sock.link.sock.sendall(message(upload)[:6 + 50])
+    assert client.expect("SYNCED")[0][1] == 0
+    again = resume(daemon, key, 0, wrap=Socket)
+    received = again.expect("RESUMED")[0][0]
+    again.sock.message(then((frame("SYNC", [1]) + upload)[received:]) if received > len(frame("SYNC", [1])) else b"x")
+    assert again.expect("SYNCED")[0][1] == 0
+    assert again.expect("ERROR")[0][1] == says
+    assert again.sock.link.receive() == (CLOSE, struct.pack(">H", 1002))
+    again.close()
+    client.close()
+
+
+def test_a_session_stays_with_its_kind_of_connection(daemon):
+    for wrap, other in ((Socket, lambda sock: sock), (lambda sock: sock, Socket)):
+        client, key = resuming(daemon, wrap)
+        wrong = resume(daemon, key, 0, wrap=other)
+        assert wrong.expect("ERROR")[0][1] == CODES["NOT_FOUND"]
+        wrong.close()
+        client.send(frame("BYE", [0]))
+        client.close()
+
+
+def test_a_websocket_that_is_closed_is_not_waited_for(daemon):
+    client, _ = resuming(daemon, Socket)
+    client.put(1, F32, [1], b"abcd")
+    client.sock.link.sock.sendall(message(struct.pack(">H", 1001), CLOSE))  # as a page does that is left
+    assert eventually(lambda: at_rest(daemon), 2)
+    client.close()
+
+
+def test_nobody_takes_back_what_was_received(daemon):
+    client, key = resuming(daemon)
+    client.put(1, U8, [1000], bytes(1000))
+    client.send(frame("GET", [1, 1]))
+    size = 32 + 1000
+    client.expect("DATA")
+    client.send(frame("RECEIVED", [size]) + frame("SYNC", [2]))
+    client.expect("SYNCED")
+    again = resume(daemon, key, size - 1)
+    fields, _ = again.expect("ERROR")
+    assert fields[1] == CODES["PROTOCOL"] and "said before" in fields[2]
+    again.close()
+    client.send(frame("BYE", [0]))
+    client.close()
 
 
 def test_answers_are_sent_again_in_order(daemon):

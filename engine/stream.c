@@ -252,7 +252,7 @@ static bool go_on_with_call(bd_session *session, uint64_t *budget)
     bd_core *core = session->core;
     uint64_t epoch = session->tracer.epoch;
     while (*budget && !cut_was_made(session, epoch)) {
-        burn_op_record record;
+        BD_UNSET burn_op_record record;
         uint64_t *ids = NULL;
         bd_arena_reset(&core->scratch);
         if (!bd_call_next(session->call, &core->scratch, &session->next_hidden, &record, &ids)) {
@@ -287,7 +287,7 @@ static bool may_call(const burn_op_record *record)
 static bd_error *next_record(bd_session *session, const bd_request *request, uint64_t *budget)
 {
     bd_core *core = session->core;
-    burn_op_record record;
+    BD_UNSET burn_op_record record;
     bd_arena_reset(&core->scratch);
     BD_TRY(burn_record_decode(&session->at, request->payload + request->payload_bytes,
                               session->next_output, &core->scratch, &record));

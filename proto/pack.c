@@ -243,10 +243,11 @@ bd_error *bd_unpack_bin(bd_unpack *unpack, const uint8_t **out_bytes, size_t *ou
 
 bd_error *bd_unpack_array(bd_unpack *unpack, uint32_t *out_count)
 {
-    if (bd_unpack_peek(unpack) != BD_PACK_ARRAY)
+    unsigned head = unpack->cursor < unpack->end ? *unpack->cursor : HEAD_NIL;
+    bool is_short = head >= HEAD_FIXARRAY && head < HEAD_FIXSTR;
+    if (!is_short && head != HEAD_ARRAY16 && head != HEAD_ARRAY32)
         return expected(unpack, BD_PACK_ARRAY);
-    unsigned head = *unpack->cursor;
-    size_t number_bytes = head < HEAD_FIXSTR ? 0 : head == HEAD_ARRAY16 ? 2 : 4;
+    size_t number_bytes = is_short ? 0 : head == HEAD_ARRAY16 ? 2 : 4;
     uint64_t count = head & 15u;
     if (number_bytes && !read_number(unpack, number_bytes, &count))
         BD_FAIL(PROTOCOL, "the head of an array is cut short");
@@ -335,11 +336,13 @@ bd_error *bd_unpack_finish(const bd_unpack *unpack)
 
 static void append_head(bd_pack *pack, unsigned head, uint64_t number, size_t number_bytes)
 {
-    uint8_t bytes[BD_PACK_SCALAR_BYTES_MAX];
-    bytes[0] = (uint8_t)head;
-    for (size_t i = 0; i < number_bytes; i++)
-        bytes[number_bytes - i] = (uint8_t)(number >> (8 * i));
-    append_bytes(pack, bytes, 1 + number_bytes);
+    if (pack->used < pack->capacity && number_bytes < pack->capacity - pack->used) {
+        uint8_t *bytes = pack->bytes + pack->used;
+        bytes[0] = (uint8_t)head;
+        for (size_t i = 0; i < number_bytes; i++)
+            bytes[number_bytes - i] = (uint8_t)(number >> (8 * i));
+    }
+    pack->used += 1 + number_bytes;
 }
 
 static void append_bytes(bd_pack *pack, const void *bytes, size_t size_bytes)
@@ -369,14 +372,14 @@ static bool read_number(const bd_unpack *unpack, size_t number_bytes, uint64_t *
 
 static bd_error *read_int(const bd_unpack *unpack, int64_t *out, size_t *out_taken)
 {
-    if (bd_unpack_peek(unpack) != BD_PACK_INT)
-        return expected(unpack, BD_PACK_INT);
-    unsigned head = *unpack->cursor;
+    unsigned head = unpack->cursor < unpack->end ? *unpack->cursor : HEAD_NIL;
     *out_taken = 1;
     if (head < 0x80 || head >= HEAD_NEGATIVE_FIXINT) {
         *out = head < 0x80 ? (int64_t)head : (int64_t)head - 256;
         return NULL;
     }
+    if (head < HEAD_UINT8 || head > HEAD_INT64)
+        return expected(unpack, BD_PACK_INT);
     bool is_signed = head >= HEAD_INT8;
     unsigned width = head - (is_signed ? HEAD_INT8 : HEAD_UINT8); /* log2 of the bytes */
     size_t number_bytes = (size_t)1 << width;

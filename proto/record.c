@@ -36,12 +36,11 @@ bd_error *burn_record_decode(const uint8_t **cursor, const uint8_t *end, uint64_
                              bd_arena *arena, burn_op_record *out)
 {
     bd_unpack unpack = {*cursor, end};
-    burn_op_record record = {0};
-    bd_error *error = decode(&unpack, first_output, arena, &record);
+    out->info = NULL;
+    bd_error *error = decode(&unpack, first_output, arena, out);
     if (error)
-        return bd_error_note(error, "op record%s%s", record.info ? " of " : "",
-                             record.info ? record.info->name : "");
-    *out = record;
+        return bd_error_note(error, "op record%s%s", out->info ? " of " : "",
+                             out->info ? out->info->name : "");
     *cursor = unpack.cursor;
     return NULL;
 }
@@ -141,11 +140,10 @@ static bd_error *decode(bd_unpack *unpack, uint64_t first_output, bd_arena *aren
     record->first_output = first_output;
     BD_TRY(decode_inputs(unpack, first_output, arena, record));
     for (uint32_t i = 0; i < info->attr_count; i++) {
+        record->attrs[i] = (burn_attr){.value = info->attrs[i].default_value};
         if (i < attr_count)
             BD_TRY(decode_attr(unpack, info->attrs[i].kind, arena, &record->attrs[i]));
-        else if (info->attrs[i].has_default)
-            record->attrs[i].value = info->attrs[i].default_value;
-        else
+        else if (!info->attrs[i].has_default)
             BD_FAIL(PROTOCOL, "the attribute %s is missing", info->attrs[i].name);
     }
     if (attrs_sent(record) != attr_count)
@@ -178,13 +176,15 @@ static bd_error *decode_inputs(bd_unpack *unpack, uint64_t first_output, bd_aren
     const burn_op_info *info = record->info;
     bool variadic = info->flags & BURN_OP_VARIADIC;
     uint32_t single = variadic ? info->input_count - 1u : info->input_count, repeated = 0;
-    burn_operand first[BURN_OP_INPUTS_NAMED_MAX];
+    burn_operand *inputs = bd_arena_alloc(arena, (single + 1) * sizeof *inputs);
     for (uint32_t i = 0; i < single; i++)
-        BD_TRY(decode_input(unpack, first_output, &first[i]));
-    if (variadic)
+        BD_TRY(decode_input(unpack, first_output, &inputs[i]));
+    if (variadic) {
         BD_TRY(bd_unpack_array(unpack, &repeated));
-    burn_operand *inputs = BD_ARENA_ARRAY(arena, burn_operand, single + repeated + 1);
-    memcpy(inputs, first, single * sizeof *inputs);
+        burn_operand *all = bd_arena_alloc(arena, (single + repeated + 1) * sizeof *inputs);
+        memcpy(all, inputs, single * sizeof *inputs);
+        inputs = all;
+    }
     for (uint32_t i = 0; i < repeated; i++)
         BD_TRY(decode_input(unpack, first_output, &inputs[single + i]));
     record->inputs = inputs;
@@ -203,7 +203,8 @@ static bd_error *decode_input(bd_unpack *unpack, uint64_t first_output, burn_ope
         if (distance < 1 || (uint64_t)distance > first_output)
             BD_FAIL(INVALID, "an input lies %lld ids back from id %llu", (long long)distance,
                     (unsigned long long)first_output);
-        *out = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = first_output - (uint64_t)distance};
+        out->kind = BURN_OPERAND_TENSOR;
+        out->id = first_output - (uint64_t)distance;
         return NULL;
     case BD_PACK_NIL:
         *out = (burn_operand){.kind = BURN_OPERAND_ABSENT};

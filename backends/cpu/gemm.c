@@ -187,7 +187,7 @@ double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops)
 static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passes)
 {
     const bd_gemm *gemm = (const bd_gemm *)kernel;
-    bd_window_shape windows;
+    BD_UNSET bd_window_shape windows;
     if (bd_window_shape_of(gemm, ints, &windows))
         return bd_window_plan(gemm, &windows, out_passes);
     const bd_gemm_shape *shape = bd_gemm_shape_of(gemm, ints);
@@ -225,7 +225,7 @@ static void scratch(const bd_kernel *kernel, const int64_t *ints, size_t *out_wo
                     size_t *out_shared_bytes)
 {
     const bd_gemm *gemm = (const bd_gemm *)kernel;
-    bd_window_shape windows;
+    BD_UNSET bd_window_shape windows;
     bool has = bd_window_shape_of(gemm, ints, &windows);
     const bd_gemm_shape *shape = has ? NULL : bd_gemm_shape_of(gemm, ints);
     *out_worker_bytes = has ? windows.worker_bytes : shape->worker_bytes;

@@ -28,7 +28,7 @@ static const bd_gemm *gemm_of(const bd_call *call)
 static void run_parts(const bd_call *call, int64_t begin, int64_t end)
 {
     const bd_gemm *gemm = gemm_of(call);
-    bd_window_shape shape;
+    BD_UNSET bd_window_shape shape;
     bd_window_shape_of(gemm, call->ints, &shape);
     int64_t bytes = gemm->element_bytes, copies = shape.local ? 0 : shape.copies * shape.parts;
     char *copy = call->shared_scratch + shape.copy_at;
@@ -310,7 +310,7 @@ static char *partial_of(const item *it, int64_t split, int64_t number)
 
 static void run_tiles(const bd_call *call, int64_t begin, int64_t end)
 {
-    bd_window_shape shape;
+    BD_UNSET bd_window_shape shape;
     item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
     bd_window_shape_of(it.gemm, call->ints, &shape);
     for (int64_t i = begin; i < end; i++) {
@@ -330,7 +330,7 @@ static void run_tiles(const bd_call *call, int64_t begin, int64_t end)
 /* Adds the partial sums of each block in the order of K. */
 static void run_sums(const bd_call *call, int64_t begin, int64_t end)
 {
-    bd_window_shape shape;
+    BD_UNSET bd_window_shape shape;
     item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
     bd_window_shape_of(it.gemm, call->ints, &shape);
     for (int64_t i = begin; i < end; i++) {

@@ -324,8 +324,9 @@ static bd_error *apply(burn_context *context, const burn_op_info *info, const bu
                        size_t input_count, const burn_attribute *attributes, size_t attribute_count,
                        burn_tensor **out_tensors, size_t output_count)
 {
-    burn_attr attrs[BURN_OP_ATTRS_MAX];
-    bd_input_operand operands_inline[INPUTS_INLINE], *operands = operands_inline;
+    BD_UNSET burn_attr attrs[BURN_OP_ATTRS_MAX];
+    BD_UNSET bd_input_operand operands_inline[INPUTS_INLINE];
+    bd_input_operand *operands = operands_inline;
     bd_error *error = attrs_of(info, attributes, attribute_count, attrs);
     if (input_count > INPUTS_INLINE)
         operands = bd_alloc(input_count * sizeof *operands);

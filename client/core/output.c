@@ -174,7 +174,7 @@ static void append_frees(bd_client *client)
     const uint64_t *ids = client->frees.items;
     size_t left = client->frees.count;
     while (left > 0) {
-        burn_operand inputs[BD_FREE_BATCH_COUNT];
+        BD_UNSET burn_operand inputs[BD_FREE_BATCH_COUNT];
         uint32_t count = left < BD_FREE_BATCH_COUNT ? (uint32_t)left : BD_FREE_BATCH_COUNT;
         for (uint32_t i = 0; i < count; i++)
             inputs[i] = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = ids[i]};

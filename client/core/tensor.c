@@ -195,7 +195,8 @@ bd_error *bd_session_apply(bd_session *session, const burn_op_info *info,
     bool variadic = info->flags & BURN_OP_VARIADIC;
     uint32_t operand_count =
         !variadic && input_count < info->input_count ? info->input_count : input_count;
-    bd_value_operand operands_inline[OPERANDS_INLINE], *operands = operands_inline;
+    BD_UNSET bd_value_operand operands_inline[OPERANDS_INLINE];
+    bd_value_operand *operands = operands_inline;
     bd_value *values_inline[OUTPUTS_INLINE], **values = values_inline;
     if (operand_count > OPERANDS_INLINE)
         operands = bd_alloc(operand_count * sizeof *operands);

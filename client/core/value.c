@@ -291,10 +291,13 @@ static bd_error *record_op(bd_session *session, const bd_emission *emission, bur
                            const burn_tensor_type **input_types, burn_tensor_type *types,
                            bd_value **out_values)
 {
-    burn_op_record record = {.info = emission->info,
-                             .input_count = emission->input_count,
-                             .inputs = operands,
-                             .output_count = emission->output_count};
+    BD_UNSET burn_op_record record;
+    record.info = emission->info;
+    record.flags = 0;
+    record.input_count = emission->input_count;
+    record.inputs = operands;
+    record.output_count = emission->output_count;
+    record.first_output = 0;
     for (uint32_t i = 0; i < emission->input_count; i++) {
         const bd_value_operand *input = &emission->inputs[i];
         operands[i].kind = input->kind;
@@ -343,9 +346,12 @@ bd_error *bd_emit(bd_session *session, const bd_emission *emission, bd_value **o
         BD_FAIL(UNSUPPORTED, "%s came with op table %u; the daemon has table %u: update it",
                 emission->info->name, (unsigned)emission->info->since,
                 (unsigned)session->client->facts.op_revision);
-    burn_operand operands_inline[INPUTS_INLINE], *operands = operands_inline;
-    const burn_tensor_type *inputs_inline[INPUTS_INLINE], **inputs = inputs_inline;
-    burn_tensor_type types_inline[OUTPUTS_INLINE], *types = types_inline;
+    BD_UNSET burn_operand operands_inline[INPUTS_INLINE];
+    BD_UNSET const burn_tensor_type *inputs_inline[INPUTS_INLINE];
+    BD_UNSET burn_tensor_type types_inline[OUTPUTS_INLINE];
+    burn_operand *operands = operands_inline;
+    const burn_tensor_type **inputs = inputs_inline;
+    burn_tensor_type *types = types_inline;
     uint32_t count = emission->output_count;
     if (emission->input_count > INPUTS_INLINE) {
         operands = bd_alloc(emission->input_count * sizeof *operands);

@@ -7,12 +7,6 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
-struct bd_arena_block {
-    bd_arena_block *next;
-    size_t size_bytes;
-    _Alignas(16) unsigned char bytes[];
-};
-
 enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 1 << 20 };
 
 void bd_arena_init(bd_arena *arena)
@@ -30,7 +24,7 @@ void bd_arena_deinit(bd_arena *arena)
     *arena = (bd_arena){0};
 }
 
-void bd_arena_reset(bd_arena *arena)
+void bd_arena_keep_largest(bd_arena *arena)
 {
     bd_arena_block *largest = arena->head;
     for (bd_arena_block *block = arena->head; block; block = block->next)
@@ -42,37 +36,26 @@ void bd_arena_reset(bd_arena *arena)
             bd_free(block);
         block = next;
     }
-    *arena = (bd_arena){.head = largest};
-    if (largest) {
-        largest->next = NULL;
-        arena->total_bytes = largest->size_bytes;
-    }
+    *arena = (bd_arena){.head = largest, .total_bytes = largest->size_bytes};
+    largest->next = NULL;
 }
 
-static void grow(bd_arena *arena, size_t size_bytes)
+void *bd_arena_grow(bd_arena *arena, size_t size_bytes)
 {
+    BD_ASSERT(size_bytes <= SIZE_MAX / 4);
+    size_t rounded = (size_bytes + 15) & ~(size_t)15;
     size_t block_bytes = arena->head ? arena->head->size_bytes * 2 : FIRST_BLOCK_BYTES;
     if (block_bytes > LARGEST_BLOCK_BYTES)
         block_bytes = LARGEST_BLOCK_BYTES;
-    if (block_bytes < size_bytes)
-        block_bytes = size_bytes;
+    if (block_bytes < rounded)
+        block_bytes = rounded;
     bd_arena_block *block = bd_alloc(sizeof *block + block_bytes);
     block->next = arena->head;
     block->size_bytes = block_bytes;
     arena->head = block;
-    arena->used_bytes = 0;
+    arena->used_bytes = rounded;
     arena->total_bytes += block_bytes;
-}
-
-void *bd_arena_alloc(bd_arena *arena, size_t size_bytes)
-{
-    BD_ASSERT(size_bytes <= SIZE_MAX / 4);
-    size_t rounded = (size_bytes + 15) & ~(size_t)15;
-    if (!arena->head || arena->head->size_bytes - arena->used_bytes < rounded)
-        grow(arena, rounded);
-    void *place = arena->head->bytes + arena->used_bytes;
-    arena->used_bytes += rounded;
-    return place;
+    return block->bytes;
 }
 
 void *bd_arena_zeroed(bd_arena *arena, size_t size_bytes)

@@ -16,14 +16,19 @@
 
 /* The place of a new last item, not zeroed. */
 #define bd_vec_push(vec)                                                                           \
-    ((vec)->items = bd_vec_grow((vec)->items, (vec)->count + 1, &(vec)->capacity,                  \
-                                sizeof *(vec)->items),                                             \
-     &(vec)->items[(vec)->count++])
+    (bd_vec_reserve((vec), (vec)->count + 1), &(vec)->items[(vec)->count++])
 #define bd_vec_reserve(vec, wanted)                                                                \
-    ((vec)->items = bd_vec_grow((vec)->items, (wanted), &(vec)->capacity, sizeof *(vec)->items))
+    ((vec)->items = bd_vec_with_room((vec)->items, (wanted), &(vec)->capacity,                     \
+                                     sizeof *(vec)->items))
 #define bd_vec_clear(vec) ((void)((vec)->count = 0))
 #define bd_vec_deinit(vec)                                                                         \
     (bd_vec_free((vec)->items), (vec)->items = NULL, (vec)->count = 0, (vec)->capacity = 0)
 
 void *bd_vec_grow(void *items, size_t wanted_count, size_t *capacity, size_t item_bytes);
 void bd_vec_free(void *items);
+static inline void *bd_vec_with_room(void *items, size_t wanted_count, size_t *capacity,
+                                     size_t item_bytes)
+{
+    return wanted_count <= *capacity ? items
+                                     : bd_vec_grow(items, wanted_count, capacity, item_bytes);
+}

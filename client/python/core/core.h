@@ -12,6 +12,17 @@
 
 enum { CORE_DTYPES = 14, CORE_CLASSES = 16 };
 
+/* A large local of a hot function, each part of which is written before it is read: a hardened
+ * build does not zero it first. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define CORE_UNSET __attribute__((uninitialized))
+#endif
+#endif
+#ifndef CORE_UNSET
+#define CORE_UNSET
+#endif
+
 typedef enum core_hook {
     HOOK_GETITEM,
     HOOK_SETITEM,

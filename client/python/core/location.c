@@ -23,7 +23,9 @@ static struct {
     place *ring;                /* by op number modulo RING */
     known_code known[KNOWN];    /* by address; a newer one displaces an older */
     PyObject *folder;           /* str: the package's */
-    PyObject *f_back, *f_lasti; /* str, interned */
+    PyObject *f_back;           /* str, interned */
+    PyObject *f_lasti;          /* the attribute of frames, … */
+    descrgetfunc get;           /* … and what reads it: without a look-up each time */
 } places;
 
 /* The folder of the package that this module is part of, once it has been imported. */
@@ -62,9 +64,20 @@ static bool is_own(PyObject *code)
     return entry->own;
 }
 
+static void find_attribute(PyTypeObject *frame)
+{
+    places.f_lasti = PyObject_GetAttrString((PyObject *)frame, "f_lasti");
+    if (places.f_lasti)
+        places.get = (descrgetfunc)PyType_GetSlot(Py_TYPE(places.f_lasti), Py_tp_descr_get);
+    PyErr_Clear();
+}
+
 static int offset_in(PyObject *frame)
 {
-    PyObject *offset = PyObject_GetAttr(frame, places.f_lasti);
+    if (!places.get)
+        find_attribute(Py_TYPE(frame));
+    PyObject *offset =
+        places.get ? places.get(places.f_lasti, frame, (PyObject *)Py_TYPE(frame)) : NULL;
     int at = offset ? (int)PyLong_AsLong(offset) : -1;
     Py_XDECREF(offset);
     return at;
@@ -77,9 +90,8 @@ void core_note_location(burn_context *context)
     if (!places.ring) {
         places.ring = PyMem_Calloc(RING, sizeof *places.ring);
         places.f_back = PyUnicode_InternFromString("f_back");
-        places.f_lasti = PyUnicode_InternFromString("f_lasti");
         find_folder();
-        if (!places.ring || !places.f_back || !places.f_lasti)
+        if (!places.ring || !places.f_back)
             return;
     }
     place *at = &places.ring[burn_ops_recorded(context) % RING];

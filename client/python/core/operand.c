@@ -321,8 +321,9 @@ static PyObject *apply(PyObject *module, PyObject *args, PyObject *kwargs)
     if (!tuple)
         return NULL;
     Py_ssize_t count = PyTuple_Size(tuple);
-    burn_input few[INPUTS_INLINE], *inputs = few;
-    attr_room room;
+    CORE_UNSET burn_input few[INPUTS_INLINE];
+    CORE_UNSET attr_room room;
+    burn_input *inputs = few;
     if (count > INPUTS_INLINE)
         inputs = PyMem_Calloc((size_t)count, sizeof *inputs);
     if (!inputs)

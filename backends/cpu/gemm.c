@@ -2,10 +2,13 @@
 #include "backends/cpu/gemm.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "backends/cpu/gemm_parts.h"
 #include "backends/cpu/window.h"
 #include "proto/base/alloc.h"
+
+enum { NEAR_WAYS_LEAST = 8 }; /* also where the system does not know */
 
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind)
 {
@@ -267,6 +270,7 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
     gemm->row_unit = bd_micro_row_unit(target, element);
     gemm->lanes = target->vector_bytes / gemm->element_bytes;
     gemm->turn_rows = bd_micro_turn_rows(target, gemm->element);
+    gemm->near_ways = most(sysconf(_SC_LEVEL1_DCACHE_ASSOC), NEAR_WAYS_LEAST);
     bd_gemm_costs(gemm);
     if (!describe_operand(gemm, BD_KIR_OPERAND_A, &gemm->a) ||
         !describe_operand(gemm, BD_KIR_OPERAND_B, &gemm->b) || !describe_epilogue(gemm)) {

@@ -122,7 +122,7 @@ static void pack_block(panel *p, int64_t block, int64_t k, int64_t k_count)
                           : bd_gemm_vectors_at(gemm, shape, at) * gemm->lanes;
         p->rows = least(p->step, end - at);
         pack_panel(p, k, k_count);
-        p->to += p->step * p->side->depth * gemm->element_bytes;
+        p->to += p->step * p->depth * gemm->element_bytes;
     }
     p->to = to;
 }
@@ -131,7 +131,7 @@ void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call
                   const bd_gemm_side *side, int64_t batch, int64_t block, int64_t k, int64_t k_end,
                   void *to)
 {
-    panel p = {gemm, shape, side, call, batch, 0, 0, 0, k, to};
+    panel p = {gemm, shape, side, call, batch, 0, 0, 0, k, side->depth, to};
     int64_t at_once = side->across ? BD_GEMM_PACK_ROWS : most(k_end - k, 1);
     for (; k < k_end; k += at_once)
         pack_block(&p, block, k, least(at_once, k_end - k));
@@ -140,15 +140,22 @@ void bd_gemm_pack(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call
 void bd_gemm_pack_part(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_call *call,
                        const bd_gemm_side *side, int64_t batch, int64_t part, void *to)
 {
-    panel p = {gemm, shape, side, call, batch, 0, 0, 0, 0, to};
-    if (side->part_k == 0) {
-        p.to = (char *)to + part * side->block_elements * gemm->element_bytes;
-        pack_block(&p, part, 0, shape->k);
-        return;
-    }
-    int64_t k = part * side->part_k;
-    for (int64_t block = 0; block < side->blocks; block++) {
-        p.to = (char *)to + block * side->block_elements * gemm->element_bytes;
-        pack_block(&p, block, k, least(side->part_k, shape->k - k));
+    panel p = {gemm, shape, side, call, batch, 0, 0, 0, 0, side->depth, NULL};
+    bool one = side->part_k == 0; /* block */
+    int64_t first = one ? 0 : part * side->part_k;
+    int64_t last = one ? shape->k : least(first + side->part_k, shape->k);
+    for (int64_t block = one ? part : 0; block < (one ? part + 1 : side->blocks); block++) {
+        int64_t end = last;
+        for (int64_t k = first; k < last; k = end) {
+            int64_t place = block * side->block_elements;
+            if (side->chunked) {
+                int64_t chunk_end = bd_gemm_chunk_at(shape, k, &p.k_first);
+                p.depth = chunk_end - p.k_first;
+                place += p.k_first * side->block;
+                end = least(chunk_end, last);
+            }
+            p.to = (char *)to + place * gemm->element_bytes;
+            pack_block(&p, block, k, end - k);
+        }
     }
 }

@@ -107,6 +107,7 @@ typedef struct bd_gemm {
     bd_kir_access out;          /* then */
     burn_dtype element;
     int64_t element_bytes, lanes, turn_rows, row_unit;
+    int64_t near_ways; /* of the processor's first cache */
     int row_costs[BD_MICRO_ROWS_MAX + 1]; /* of a panel, and of the best pieces of a rest */
     int first_piece[BD_MICRO_ROWS_MAX + 1];
 } bd_gemm;
@@ -119,7 +120,7 @@ typedef struct bd_gemm_side {
     bd_gemm_walk walk;
     bd_gemm_source source;
     bool plain; /* so are the elements, and the axes of each role count as one */
-    bool chunked;                           /* LOCAL: packed anew for each chunk of K */
+    bool chunked; /* LOCAL: packed anew for each chunk of K; SHARED: one chunk after the other */
     int64_t depth;                          /* k of a packed block */
     bool across;                            /* elements of one k lie side by side in memory */
     int64_t batches;                        /* packed copies: the batch points, or 1 */
@@ -151,6 +152,8 @@ typedef struct bd_gemm_shape {
 } bd_gemm_shape;
 
 void bd_gemm_costs(bd_gemm *gemm);
+/* The chunk of K that holds k, of at most chunk_k: where it ends; out_first: where it begins. */
+int64_t bd_gemm_chunk_at(const bd_gemm_shape *shape, int64_t k, int64_t *out_first);
 /* The product with sizes; valid until the thread asks for another one. */
 const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints);
 /* The extents of all axes of each role, multiplied. */
@@ -197,7 +200,7 @@ typedef struct bd_gemm_panel {
     const bd_gemm_side *side;
     const bd_call *call;
     int64_t batch, first, rows, step;
-    int64_t k_first; /* what stands at the panel's begin */
+    int64_t k_first, depth; /* what stands at the panel's begin; k of a panel */
     char *to;
 } bd_gemm_panel;
 /* Runs the operand's pack function over the panel's rows. */

@@ -107,7 +107,7 @@ static void run_tile(const item *it, const tile *t, char *c, int64_t c_step)
 /* Packs the chunk of a side that is not packed yet. */
 static void pack_chunk(const item *it, const bd_gemm_side *side, int64_t block, const char *to)
 {
-    if (side->chunked)
+    if (side->chunked && side->source == BD_GEMM_LOCAL)
         bd_gemm_pack(it->gemm, it->shape, it->call, side, it->batch, block, it->chunk,
                      it->chunk_end, it->call->worker_scratch + (to - it->call->worker_scratch));
 }
@@ -141,6 +141,16 @@ static void run_epilogue(const item *it, int64_t n, int64_t n_end, char *sums, i
     gemm->epilogue(&call, 0, 1);
 }
 
+/* The panel of a packed block that has some rows or columns before it. */
+static const char *panel_of(const item *it, const bd_gemm_side *side, const char *block,
+                            int64_t before)
+{
+    int64_t at = before * side->depth;
+    if (side->chunked && side->source == BD_GEMM_SHARED)
+        at = it->chunk * side->block + before * (it->chunk_end - it->chunk);
+    return block + at * it->gemm->element_bytes;
+}
+
 /* The panel of columns that begins at n. */
 static void find_columns(const item *it, int64_t n, tile *t)
 {
@@ -149,7 +159,7 @@ static void find_columns(const item *it, int64_t n, tile *t)
     int64_t real = least(columns, it->n_end - n);
     t->b_step = columns;
     if (it->shape->columns.source != BD_GEMM_DIRECT) {
-        t->b = it->b + (n - it->n) * it->shape->columns.depth * bytes;
+        t->b = panel_of(it, &it->shape->columns, it->b, n - it->n);
         return;
     }
     t->b_step = it->shape->columns.step_k;
@@ -178,31 +188,52 @@ static void find_rows(const item *it, int64_t m, tile *t)
         t->a_row_bytes = rows->step * own;
         t->a_step = rows->step_k;
     } else {
-        t->a = it->a + (m - it->m) * rows->depth * bytes;
+        t->a = panel_of(it, rows, it->a, m - it->m);
         t->a_row_bytes = pairs ? rows->depth * bytes : bytes;
         t->a_step = pairs ? 1 : t->rows;
     }
 }
 
-/* All tiles of the block, for one chunk of K: the panels of columns outside, so that one stays in
- * the first cache. */
-static void run_chunk(const item *it, int64_t direct_end)
+/* The tile at row m and column n; direct_end: where columns end that go straight to the output. */
+static void run_tile_at(const item *it, const tile *t, int64_t m, int64_t n, int64_t direct_end)
 {
-    const bd_gemm *gemm = it->gemm;
-    const bd_gemm_shape *shape = it->shape;
-    int64_t bytes = gemm->element_bytes, columns = 0;
+    int64_t bytes = it->gemm->element_bytes, step = it->shape->out_step;
+    if (n < direct_end)
+        run_tile(it, t, it->out + (m * step + n) * bytes, step);
+    else
+        run_tile(it, t, it->c + ((m - it->m) * it->c_step + n - it->n) * bytes, it->c_step);
+}
+
+/* All tiles of the block, for one chunk of K: the panels of columns outside, so that one stays in
+ * a near cache though it lies in memory with gaps. */
+static void run_down(const item *it, int64_t direct_end)
+{
+    int64_t columns = 0;
     tile t;
     for (int64_t n = it->n; n < it->n_end; n += columns) {
-        t.vectors = bd_gemm_vectors_at(gemm, shape, n);
-        columns = t.vectors * gemm->lanes;
+        t.vectors = bd_gemm_vectors_at(it->gemm, it->shape, n);
+        columns = t.vectors * it->gemm->lanes;
         find_columns(it, n, &t);
         for (int64_t m = it->m; m < it->m_end; m += t.rows) {
             find_rows(it, m, &t);
-            if (n < direct_end)
-                run_tile(it, &t, it->out + (m * shape->out_step + n) * bytes, shape->out_step);
-            else
-                run_tile(it, &t, it->c + ((m - it->m) * it->c_step + n - it->n) * bytes,
-                         it->c_step);
+            run_tile_at(it, &t, m, n, direct_end);
+        }
+    }
+}
+
+/* The same with the panels of rows outside: one stays in the first cache, and packed columns come
+ * from the second one in the order of memory. */
+static void run_across(const item *it, int64_t direct_end)
+{
+    int64_t columns = 0;
+    tile t;
+    for (int64_t m = it->m; m < it->m_end; m += t.rows) {
+        find_rows(it, m, &t);
+        for (int64_t n = it->n; n < it->n_end; n += columns) {
+            t.vectors = bd_gemm_vectors_at(it->gemm, it->shape, n);
+            columns = t.vectors * it->gemm->lanes;
+            find_columns(it, n, &t);
+            run_tile_at(it, &t, m, n, direct_end);
         }
     }
 }
@@ -310,7 +341,10 @@ static void run_item(item *it)
         it->chunk_end = least(it->chunk + shape->chunk_k, it->k_end);
         pack_chunk(it, &shape->rows, it->m / shape->rows.block, it->a);
         pack_chunk(it, &shape->columns, it->n / shape->columns.block, it->b);
-        run_chunk(it, direct_end);
+        if (shape->columns.source == BD_GEMM_DIRECT || it->gemm->element == BURN_BF16)
+            run_down(it, direct_end);
+        else
+            run_across(it, direct_end);
         it->chunk = it->chunk_end;
     } while (it->chunk < it->k_end);
     if (shape->splits == 1 && direct_end < it->n_end)

@@ -22,13 +22,14 @@ enum {
     LINE_BYTES = 64,
     PAGE_BYTES = 4096,
     NEAR_SETS = 64, /* of the first cache */
-    NEAR_WAYS = 8,
+    SPARE_WAYS = 3, /* of it, beside rows that fall on one set */
     FAR_SETS = 2048, /* of the second cache */
     FAR_WAYS = 14,
     RESIDENT_BYTES = 1 << 20, /* of rows that stay in the second cache for all columns */
     RESIDENT_PANELS = 4,
     ONE_PANEL = 16,
     OFTEN = 256, /* rows that read a panel of columns */
+    VERY_OFTEN = 512,
     ROW_LINES = 64, /* of the first cache, that a panel of rows may take up */
 };
 /* Multiply-adds of an item that is worth cutting in two. */
@@ -63,6 +64,13 @@ void bd_gemm_costs(bd_gemm *gemm)
     for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++)
         if (!gemm->row_costs[rows])
             gemm->row_costs[rows] = -best[rows]; /* only as a rest, in pieces */
+}
+
+int64_t bd_gemm_chunk_at(const bd_gemm_shape *shape, int64_t k, int64_t *out_first)
+{
+    int64_t split = k / shape->split_k * shape->split_k;
+    *out_first = split + (k - split) / shape->chunk_k * shape->chunk_k;
+    return least(least(*out_first + shape->chunk_k, split + shape->split_k), shape->k);
 }
 
 /* What chunks of K are multiples of. */
@@ -222,19 +230,22 @@ static int64_t room_in(int64_t sets, int64_t ways, int64_t step_bytes, int64_t l
 }
 
 /* Whether a panel of columns that lie k times a step apart does not stay in the second cache while
- * other panels are worked on, or by far not in the first, though it is used often. */
+ * other panels are worked on, or by far not in the first, though it is used often; or comes from
+ * beyond the second, line by line, so often that packing it is the smaller work. */
 static bool crowded(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t step)
 {
     int64_t k = shape->k, bytes = step * gemm->element_bytes;
     int64_t lines = ceiling(shape->vectors * gemm->lanes * gemm->element_bytes, LINE_BYTES);
     if (bytes % LINE_BYTES == 0 && k > room_in(FAR_SETS, FAR_WAYS, bytes, 1))
         return true;
-    int64_t wanted = least(least(k, CHUNK_K) * lines, NEAR_SETS * NEAR_WAYS);
-    return shape->m >= OFTEN && 4 * room_in(NEAR_SETS, NEAR_WAYS, bytes, lines) < wanted;
+    if (shape->m >= VERY_OFTEN && shape->n * k * gemm->element_bytes > RESIDENT_BYTES)
+        return true;
+    int64_t wanted = least(least(k, CHUNK_K) * lines, NEAR_SETS * gemm->near_ways);
+    return shape->m >= OFTEN && 4 * room_in(NEAR_SETS, gemm->near_ways, bytes, lines) < wanted;
 }
 
 /* Whether a micro-kernel reads the side where it lies. Columns need unit stride. Rows far apart by
- * a multiple of a page would fall on one set of the first cache. */
+ * a multiple of a page fall on one set of the first cache, which must have room for them. */
 static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_gemm_side *side)
 {
     bool is_rows = side == &shape->rows;
@@ -254,7 +265,9 @@ static bool is_direct(const bd_gemm *gemm, const bd_gemm_shape *shape, const bd_
         return false;
     if (side->step == 1)
         return is_rows || !crowded(gemm, shape, side->step_k);
-    return is_rows && side->step_k == 1 && side->step * gemm->element_bytes % PAGE_BYTES != 0;
+    return is_rows && side->step_k == 1 &&
+           (side->step * gemm->element_bytes % PAGE_BYTES != 0 ||
+            shape->panel_rows + SPARE_WAYS <= gemm->near_ways);
 }
 
 /* Elements that have to be packed before a product, and moved after it. */
@@ -293,11 +306,12 @@ static void set_source(const bd_gemm *gemm, const bd_gemm_shape *shape, bd_gemm_
     bool local = single || (once && anew) ||
                  (once && shape->splits == 1 && !side->across);
     side->source = local && !again ? BD_GEMM_LOCAL : BD_GEMM_SHARED;
-    if (side->source != BD_GEMM_SHARED) {
+    if (side->source == BD_GEMM_LOCAL) {
         side->chunked = !shape->thin;
         side->depth = side->chunked ? shape->chunk_k : shape->k;
         return;
     }
+    side->chunked = !shape->thin && gemm->element != BURN_BF16;
     bd_gemm_set_parts(shape, side);
 }
 

@@ -133,7 +133,9 @@ static void print_score(bd_printer *p, const bd_kir_phase *score, bd_kir_value s
     bd_print_places(p, BD_KIR_N, "n");
     p->yield = "out";
     p->spared = spared;
+    p->exact = true; /* as the maximum and the sums are */
     bd_print_phase(p, score);
+    p->exact = false;
     p->spared = 0;
     bd_text_add(&p->text, "return out;\n};\n");
 }
@@ -143,6 +145,59 @@ bool bd_cfamily_attends_by_groups(const bd_kir *program)
     return bd_cfamily_has_product(program) && bd_cfamily_attends_by_tiles(program) &&
            bd_cfamily_side_of(program, BD_KIR_OPERAND_B).along &&
            bd_cfamily_side_of(program, BD_KIR_OPERAND_C).along;
+}
+
+const bd_kir_access *bd_cfamily_plain_store(const bd_kir *program)
+{
+    const bd_kir_phase *phase = bd_print_find(program, BD_KIR_EPILOGUE);
+    const bd_kir_instr *all = program->instrs + phase->first;
+    int e = bd_kir_axis_of(program, BD_KIR_E);
+    if (phase->count != 3 || e < 0 || all[0].code != BD_KIR_ACC || all[1].code != BD_KIR_CAST ||
+        all[1].dtype != bd_cfamily_element(program, BD_KIR_OPERAND_C) ||
+        all[2].code != BD_KIR_STORE || all[2].flags != BD_KIR_SET || all[2].guard >= 0)
+        return NULL;
+    const bd_kir_access *access = &program->accesses[all[2].index];
+    return bd_kir_int_is(access->strides[e], 1) ? access : NULL;
+}
+
+/* Where a plain store goes. */
+static void print_store_place(bd_printer *p)
+{
+    const bd_kir_access *access = bd_cfamily_plain_store(p->program);
+    bd_text_add(&p->text, "const auto place = [&](u32 batch, u32 m, u32 e) INLINED -> void * {\n");
+    if (access) {
+        bd_print_places(p, BD_KIR_BATCH, "batch");
+        bd_print_places(p, BD_KIR_M, "m");
+        bd_print_places(p, BD_KIR_E, "e");
+        bd_text_add(&p->text, "return &");
+        bd_print_place(p, access);
+        bd_text_add(&p->text, ";\n};\n");
+    } else {
+        bd_text_add(&p->text, "return nullptr;\n};\n");
+    }
+    bd_text_add(&p->text, "const bool wide = %s;\n", access ? "lanes & OUT_WIDE" : "false");
+}
+
+/* A query's number of the one that it is made of, if it is. */
+static void print_query(bd_printer *p)
+{
+    const bd_kir_phase *phase = bd_print_find(p->program, BD_KIR_OPERAND_A);
+    bool single = bd_cfamily_side_of(p->program, BD_KIR_OPERAND_A).single;
+    bd_text_add(&p->text, "const auto query = [&](float loaded) INLINED -> float {\n");
+    if (single) {
+        bd_text_add(&p->text, "struct {\n");
+        bd_print_seen(p, phase, true);
+        bd_text_add(&p->text, "} const seen = {loaded};\nfloat out;\n");
+        p->yield = "out";
+        p->ahead = true;
+        bd_print_phase(p, phase);
+        p->ahead = false;
+        bd_text_add(&p->text, "return out;\n};\n");
+    } else {
+        bd_text_add(&p->text, "return loaded;\n};\n");
+    }
+    bd_text_add(&p->text, "const bool queries_wide = %s;\n",
+                single ? "lanes & QUERIES_WIDE" : "false");
 }
 
 static void print_by_tiles(bd_printer *p, int width, bool by_groups)
@@ -173,14 +228,17 @@ static void print_by_tiles(bd_printer *p, int width, bool by_groups)
     bd_print_operand(p, "c", BD_KIR_OPERAND_C);
     print_score(p, score, spared);
     bd_print_epilogue(p, BD_KIR_M, BD_KIR_E);
-    if (by_groups)
-        bd_text_add(&p->text, "attend_by_groups<%d, %s>(a, b, c, score, with_epilogue, spans,"
-                              " counters);\n",
+    if (by_groups) {
+        print_query(p);
+        print_store_place(p);
+        bd_text_add(&p->text, "attend_by_groups<%d, %s>(a, query, queries_wide, b, c, score,"
+                              " with_epilogue, place, wide, spans, counters);\n",
                     width, bf16 ? "true" : "false");
-    else
+    } else {
         bd_text_add(&p->text, "attend_queries<%d, %s, %s>(%s, c, score, with_epilogue, spans);\n",
                     width, bf16 ? "true" : "false", product ? "true" : "false",
                     product ? "a, b" : "c, c");
+    }
     bd_print_exit(p);
 }
 

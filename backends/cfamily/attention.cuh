@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of 16-bit floats by tiles, on product.cuh: a block of 128 threads has 128 queries, a
 // warp 32 of them, and passes over the keys 64 at a time; maxima and sums are kept as it goes.
-enum { C_WIDE = 1 << 20, C_BY_DEPTH = 1 << 21 };
+enum { C_WIDE = 1 << 20, C_BY_DEPTH = 1 << 21, OUT_WIDE = 1 << 23,
+       QUERIES_WIDE = 1 << 24 };
 enum { QUERIES = 128, KEYS = 64 };
 
 // ---- attention instructions ----

@@ -92,6 +92,23 @@ static bool is_plain(const bd_kir *program, const bd_kir_phase *phase)
     return load->dtype == BURN_F32 || load->dtype == BURN_F16 || load->dtype == BURN_BF16;
 }
 
+/* Whether a phase makes a 16-bit float of one in memory. */
+static bool has_one_load(const bd_kir *program, const bd_kir_phase *phase)
+{
+    bd_parts parts;
+    bd_parts_of(program, phase, &parts);
+    int loads = 0;
+    uint8_t made = program->instrs[phase->first + phase->count - 1].dtype;
+    for (int i = phase->first; i < phase->first + phase->count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        loads += instr->code == BD_KIR_LOAD;
+        if (instr->code == BD_KIR_LOAD_AT || instr->code == BD_KIR_CHECK ||
+            (instr->code == BD_KIR_LOAD && instr->dtype != made))
+            return false;
+    }
+    return loads == 1 && parts.count == 1 && (made == BURN_F16 || made == BURN_BF16);
+}
+
 /* Whether the innermost axis of a role has stride 1 in what a phase loads first. */
 static bool runs_along(const bd_kir *program, const bd_kir_phase *phase, bd_kir_role role)
 {
@@ -111,6 +128,7 @@ bd_cfamily_side bd_cfamily_side_of(const bd_kir *program, bd_kir_phase_kind kind
     bool depth = runs_along(program, phase, side.depth);
     bool rows = runs_along(program, phase, side.rows);
     side.along = side.plain && depth && !rows;
+    side.single = has_one_load(program, phase) && depth && !rows;
     if (depth != rows)
         side.order = depth ? BD_CFAMILY_BY_DEPTH : BD_CFAMILY_BY_ROWS;
     return side;
@@ -145,7 +163,9 @@ void bd_print_operand(bd_printer *p, const char *name, bd_kir_phase_kind kind)
                 "const auto %s_place = [&](const int *r, const int *d) INLINED -> const void * {\n",
                 name);
     const bd_kir_instr *load = &p->program->instrs[phase->first];
-    if (side.plain)
+    while (load->code != BD_KIR_LOAD && load < &p->program->instrs[phase->first + phase->count - 1])
+        load++;
+    if (side.plain || side.single)
         bd_text_add(&p->text, "return b%d + (r[0] + d[0]);\n};\n",
                     p->program->accesses[load->index].buffer);
     else

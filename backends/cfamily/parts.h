@@ -36,9 +36,11 @@ typedef struct bd_printer {
     const bd_kir_phase *phase; /* that is printed */
     const char *yield; /* the variable that YIELD sets */
     const bd_parts *parts; /* of the operand that is printed; NULL: positions are variables */
-    int spared; /* number of a comparison that holds if the variable `whole` does; 0: none */
+    int spared; /* number of the comparison of n - m with `spans.reach`; it holds if `whole` does;
+                 * 0: none */
     bool many;  /* an entry that runs several blocks of arguments */
     bool ahead; /* loads were done before, into the fields of `seen` */
+    bool exact; /* 16-bit floats between a phase's instructions keep the bits of 32 */
     int threads;           /* of a block; 0: as usual */
     int at_once;           /* blocks that a processor must be able to hold; 0: any number */
 } bd_printer;

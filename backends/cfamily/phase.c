@@ -30,6 +30,12 @@ const char *bd_print_round(burn_dtype dtype)
     return dtype == BURN_F16 ? "to_f16" : dtype == BURN_BF16 ? "to_bf16" : "";
 }
 
+/* The same, where the phase's values are rounded at all. */
+static const char *round_of(const bd_printer *p, burn_dtype dtype)
+{
+    return p->exact ? "" : bd_print_round(dtype);
+}
+
 const char *bd_print_int(bd_kir_int integer)
 {
     enum { TEXTS = 16 };
@@ -181,7 +187,7 @@ static void print_cast(bd_printer *p, const char *from, burn_dtype from_dtype, b
     if (dtype == BURN_BOOL)
         bd_text_add(&p->text, "%s != 0", from);
     else if (burn_dtype_is_float(dtype))
-        bd_text_add(&p->text, "%s((%s)%s)", bd_print_round(dtype), type, from);
+        bd_text_add(&p->text, "%s((%s)%s)", round_of(p, dtype), type, from);
     else if (burn_dtype_is_float(from_dtype))
         bd_text_add(&p->text, "int_from<%s>((double)%s)", type, from);
     else
@@ -197,7 +203,7 @@ static void print_const(bd_printer *p, const bd_kir_instr *instr)
         float value = (float)instr->f;
         uint32_t bits;
         memcpy(&bits, &value, sizeof bits);
-        bd_text_add(&p->text, "%s(__uint_as_float(%" PRIu32 "u))", bd_print_round(dtype), bits);
+        bd_text_add(&p->text, "%s(__uint_as_float(%" PRIu32 "u))", round_of(p, dtype), bits);
     } else if (dtype == BURN_BOOL) {
         bd_text_add(&p->text, instr->i ? "true" : "false");
     } else {
@@ -245,11 +251,11 @@ static void print_function(bd_printer *p, const bd_kir_instr *instr)
         return;
     }
     if (bd_print_divides_by_known(p, p->phase, instr)) {
-        bd_text_add(&p->text, "%s(divide(v%d, d%d))", bd_print_round(dtype), instr->operands[0],
+        bd_text_add(&p->text, "%s(divide(v%d, d%d))", round_of(p, dtype), instr->operands[0],
                     instr->operands[1]);
         return;
     }
-    bd_text_add(&p->text, "%s(k_%s(", bd_print_round(dtype), bd_kir_code_text(code));
+    bd_text_add(&p->text, "%s(k_%s(", round_of(p, dtype), bd_kir_code_text(code));
     for (int i = 0; i < bd_kir_operand_count(code); i++)
         bd_text_add(&p->text, "%sv%d", i ? ", " : "", instr->operands[i]);
     bd_text_add(&p->text, "))");
@@ -413,8 +419,8 @@ static void print_statement(bd_printer *p, int number)
         bd_text_add(&p->text, "const %s v%d = ", bd_print_type((burn_dtype)instr->dtype),
                     number + 1);
         if (p->spared == number + 1)
-            bd_text_add(&p->text, "whole || ");
-        if (p->held && p->held->taken[number])
+            bd_text_add(&p->text, "whole || (int)n - (int)m <= spans.reach");
+        else if (p->held && p->held->taken[number])
             bd_text_add(&p->text, "k%d[c][j]", p->held->same[number]);
         else if (p->ahead && code == BD_KIR_LOAD)
             bd_text_add(&p->text, "seen.v%d", number + 1);

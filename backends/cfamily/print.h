@@ -73,6 +73,8 @@ bool bd_cfamily_attends_by_tiles(const bd_kir *program);
 bool bd_cfamily_has_product(const bd_kir *program);
 /* Whether there are groups_64 and groups_128 on sm_90. */
 bool bd_cfamily_attends_by_groups(const bd_kir *program);
+/* Where an epilogue that does nothing else stores the sums, in the order of E; or NULL. */
+const bd_kir_access *bd_cfamily_plain_store(const bd_kir *program);
 /* An operand of a product or an attention. plain: its phase is a load without a guard, and nothing
  * else; along: and it lies in the order of its depth. */
 typedef enum bd_cfamily_order {
@@ -82,7 +84,7 @@ typedef enum bd_cfamily_order {
 } bd_cfamily_order;
 typedef struct bd_cfamily_side {
     bd_kir_role rows, depth;
-    bool plain, along;
+    bool plain, along, single;
     bd_cfamily_order order; /* in which neighbouring threads take elements */
 } bd_cfamily_side;
 bd_cfamily_side bd_cfamily_side_of(const bd_kir *program, bd_kir_phase_kind kind);
@@ -95,6 +97,8 @@ enum {
     BD_CFAMILY_C_WIDE = 1 << 20,
     BD_CFAMILY_C_BY_DEPTH = 1 << 21,
     BD_CFAMILY_SUMS_HALF = 1 << 22, /* of `join`: the one piece has 16-bit sums */
+    BD_CFAMILY_OUT_WIDE = 1 << 23,  /* of `groups`: the plain store goes to aligned runs */
+    BD_CFAMILY_QUERIES_WIDE = 1 << 24, /* likewise: queries are made of such runs */
     BD_CFAMILY_PIECES_MOST = 0xffff,
     BD_CFAMILY_COPY_ROWS = 256,
     BD_CFAMILY_COPY_DEPTH = 32,

@@ -323,6 +323,12 @@ bool bd_cuda_attention_grid(const bd_kernel *kernel, const int64_t *ints, int pr
         out->blocks = (unsigned)bd_least(blocks, processors);
         out->threads = BD_CFAMILY_GROUPS_THREADS;
         out->shared_bytes = bd_cuda_groups_room(width);
+        const bd_kir_access *store = bd_cfamily_plain_store(program);
+        if (store && runs(program, ints, store, BD_KIR_E, 8))
+            out->lanes |= BD_CFAMILY_OUT_WIDE;
+        if (kernel->a.single &&
+            runs(program, ints, access_of(program, BD_KIR_OPERAND_A), BD_KIR_K, 8))
+            out->lanes |= BD_CFAMILY_QUERIES_WIDE;
     }
     return true;
 }

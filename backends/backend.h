@@ -62,11 +62,16 @@ typedef struct bd_submission {
     bool lends;            /* the submitter calls lend until it is done */
 } bd_submission;
 
+/* Which sums of f32 may be made of rounded factors (TF32). */
+typedef enum bd_tf32 { BD_TF32_OFF, BD_TF32_CONVOLUTIONS, BD_TF32_ALL } bd_tf32;
+
 typedef struct bd_device_options {
     int threads;            /* CPU workers; 0 = all cores this process may use */
     const char *cache_path; /* folder for compiled objects; NULL = none */
     uint64_t cache_bytes_max;
     bool compile_never;     /* a kernel that is not cached is an UNAVAILABLE error */
+    bd_tf32 tf32;           /* by a vendor's library */
+    const char *libraries;  /* folders where a vendor's libraries lie, "a:b"; NULL: the usual */
     const char *target;     /* cpu: "generic", "avx2" … (cpu/jit.h) or NULL = the host's best */
 } bd_device_options;
 
@@ -83,6 +88,7 @@ typedef struct bd_device_counters {
     uint64_t cache_hits;    /* objects taken from disk */
     uint64_t code_bytes;    /* resident machine code */
     uint64_t lent_us;       /* processor time for which the device thread ran kernels */
+    uint64_t library_plans; /* made by a vendor's library, one for each form and size */
     uint64_t fallbacks;     /* programs that ran by other means than the backend's own code */
 } bd_device_counters;
 

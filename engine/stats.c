@@ -27,6 +27,7 @@ void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
         .cuts = read_counter(&core->counters.cuts),
         .sessions = read_counter(&core->counters.sessions),
         .code_bytes = device.code_bytes,
+        .library_plans = device.library_plans,
         .names = read_counter(&core->counters.names),
         .named_bytes = bd_memory_bytes_from(core->memory, BD_HOLDERS_FROM),
         .lent_us = device.lent_us,

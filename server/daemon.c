@@ -29,6 +29,13 @@ enum {
  * client. */
 static const unsigned engine_close_s = 5, engine_close_at_once_s = 1;
 
+static bd_tf32 tf32_of(const bd_config *config)
+{
+    if (strcmp(config->tf32, "off") == 0)
+        return BD_TF32_OFF;
+    return strcmp(config->tf32, "all") == 0 ? BD_TF32_ALL : BD_TF32_CONVOLUTIONS;
+}
+
 static bd_error *open_engine(bd_daemon *daemon);
 static bd_error *open_loop(bd_daemon *daemon);
 static bd_error *open_listeners(bd_daemon *daemon);
@@ -118,6 +125,8 @@ static bd_error *open_engine(bd_daemon *daemon)
                    .cache_path = cache_path(config, cache, sizeof cache),
                    .cache_bytes_max = (uint64_t)config->cache_size,
                    .compile_never = strcmp(config->compile, "never") == 0,
+                   .tf32 = tf32_of(config),
+                   .libraries = config->libraries,
                    .target = any_target ? getenv("BURN_CPU_TARGET") : config->target},
         .fusion = strcmp(config->fusion, "on") == 0,
         .memory_bytes_max = (uint64_t)config->memory,

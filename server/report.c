@@ -53,6 +53,9 @@ static void report_stats(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "cache_hits", stats.cache_hits);
     bd_json_uint(json, "code_bytes", stats.code_bytes);
     bd_json_end_object(json);
+    bd_json_begin_object(json, "library");
+    bd_json_uint(json, "plans", stats.library_plans);
+    bd_json_end_object(json);
     bd_json_begin_object(json, "plans");
     bd_json_uint(json, "analyses", stats.analyses);
     bd_json_uint(json, "replays", stats.replays);

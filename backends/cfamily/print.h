@@ -99,6 +99,8 @@ enum {
     BD_CFAMILY_SUMS_HALF = 1 << 22, /* of `join`: the one piece has 16-bit sums */
     BD_CFAMILY_OUT_WIDE = 1 << 23,  /* of `groups`: the plain store goes to aligned runs */
     BD_CFAMILY_QUERIES_WIDE = 1 << 24, /* likewise: queries are made of such runs */
+    BD_CFAMILY_PLACES_SHIFT = 32, /* of `join`: above are the places of an image, if sums
+                                   * lie image by image */
     BD_CFAMILY_PIECES_MOST = 0xffff,
     BD_CFAMILY_COPY_ROWS = 256,
     BD_CFAMILY_COPY_DEPTH = 32,

@@ -421,9 +421,11 @@ FN void make_tile(const A &a, const B &b, const E &with_epilogue, const extents 
 
 // The sums of all pieces, in their order. A thread has a column, and JOIN_ROWS rows at a time.
 enum { SUMS_HALF = 1 << 22, JOIN_ROWS = 8 };
+// Columns are places of images, and sums lie image by image, in each row by row, if `places` > 0.
 template <class SUM, class E>
-FN void join_rows(const E &with_epilogue, const extents &z, const SUM &sum_of)
+FN void join_rows(const E &with_epilogue, const extents &z, u32 places, const SUM &sum_of)
 {
+    places = places ? places : (u32)z.n;
     u32 width = 256;
     while (width / 2 >= (u32)z.n)
         width /= 2;
@@ -435,6 +437,8 @@ FN void join_rows(const E &with_epilogue, const extents &z, const SUM &sum_of)
         const u32 batch = rest / down;
         if (n >= z.n)
             continue;
+        const i64 column =
+            (i64)batch * z.m * z.n + (i64)(n / places) * z.m * places + n % places;
         with_epilogue(batch, n, [&](const auto &epilogue, const auto &look, auto nothing) INLINED {
             float sums[JOIN_ROWS];
             decltype(nothing) seen[JOIN_ROWS];
@@ -443,7 +447,7 @@ FN void join_rows(const E &with_epilogue, const extents &z, const SUM &sum_of)
                 const u32 row = first + i * step;
                 if (row >= z.m)
                     continue;
-                sums[i] = sum_of(((i64)batch * z.m + row) * z.n + n);
+                sums[i] = sum_of(column + (i64)row * places);
                 look(row, seen[i]);
             }
 #pragma unroll
@@ -459,12 +463,12 @@ FN void join_pieces(const E &with_epilogue, const extents &z, i64 plan, const ch
     const i64 all = (i64)z.batch * z.m * z.n;
     const int pieces = (int)(plan & 0xffff);
     if (plan & SUMS_HALF) {
-        join_rows(with_epilogue, z, [&](i64 e) INLINED -> float {
+        join_rows(with_epilogue, z, (u32)(plan >> 32), [&](i64 e) INLINED -> float {
             return half_value<BF16>(((const u16 *)scratch)[e]);
         });
         return;
     }
-    join_rows(with_epilogue, z, [&](i64 e) INLINED -> float {
+    join_rows(with_epilogue, z, (u32)(plan >> 32), [&](i64 e) INLINED -> float {
         float sum = 0.0f;
 #pragma unroll 4
         for (int p = 0; p < pieces; p++)

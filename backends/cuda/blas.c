@@ -13,7 +13,7 @@
 enum { WORKSPACE_BYTES = 32 << 20, PLANS_MOST = 4096, RESULT_BYTES = 96 };
 /* Values of cudaDataType, cublasComputeType_t, cublasLt...Attribute_t and
  * cublasLtReductionScheme_t. */
-enum { R_32F = 0, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68 };
+enum { R_32F = 0, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_TF32 = 77 };
 enum { DESC_TRANSA = 3, DESC_TRANSB = 4, LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6 };
 enum { PREFERS_WORKSPACE = 1, PREFERS_REDUCTION = 3, PREFERS_ALIGNMENT = 5 };
 enum { REDUCE_IN_COMPUTE_TYPE = 2 };
@@ -97,13 +97,15 @@ static void free_plan(const bd_cuda_symbols *cuda, plan *gone)
     bd_free(gone);
 }
 
-static plan *make_plan(bd_cuda_blas *blas, const bd_cuda_symbols *cuda,
-                       const bd_cuda_blas_key *key)
+static plan *make_plan(bd_cuda_blas *blas, const bd_device *device, const bd_cuda_blas_key *key)
 {
+    const bd_cuda_symbols *cuda = device->cuda;
     plan *made = bd_alloc_zeroed(sizeof *made);
     made->key = *key;
     const bd_cuda_matrix *matrices[] = {&key->left, &key->right, &key->result};
-    int code = cuda->cublasLtMatmulDescCreate(&made->product, COMPUTE_32F, R_32F);
+    bool tf32 = device->tf32_products && key->left.dtype == BURN_F32;
+    int code = cuda->cublasLtMatmulDescCreate(&made->product, tf32 ? COMPUTE_TF32 : COMPUTE_32F,
+                                              R_32F);
     if (code == 0)
         code = cuda->cublasLtMatmulDescSetAttribute(made->product, DESC_TRANSA, &key->left.turned,
                                                     sizeof key->left.turned);
@@ -128,19 +130,20 @@ static void forget_plans(bd_cuda_blas *blas, const bd_cuda_symbols *cuda)
     memset(&blas->plans, 0, sizeof blas->plans);
 }
 
-static plan *find_plan(bd_cuda_blas *blas, const bd_cuda_symbols *cuda,
-                       const bd_cuda_blas_key *key)
+static plan *find_plan(bd_device *device, const bd_cuda_blas_key *key)
 {
+    bd_cuda_blas *blas = device->blas;
     uint64_t hash = bd_hash_bytes(key, sizeof *key, 0);
     plan *found = bd_map_get(&blas->plans, hash);
     if (found && memcmp(&found->key, key, sizeof *key) == 0)
         return found;
     if (blas->plans.count == PLANS_MOST)
-        forget_plans(blas, cuda);
-    plan *made = make_plan(blas, cuda, key);
+        forget_plans(blas, device->cuda);
+    plan *made = make_plan(blas, device, key);
+    atomic_fetch_add(&device->library_plans, 1);
     plan *other = bd_map_put(&blas->plans, hash, made);
     if (other)
-        free_plan(cuda, other);
+        free_plan(device->cuda, other);
     return made;
 }
 
@@ -178,8 +181,8 @@ void bd_cuda_blas_close(bd_device *device)
     device->blas = NULL;
 }
 
-static char *memory_of(const bd_cuda_blas_place *place, void *const *buffers, void *scratch,
-                       size_t element)
+void *bd_cuda_blas_memory(const bd_cuda_blas_place *place, void *const *buffers, void *scratch,
+                          size_t element)
 {
     if (place->buffer < 0)
         return (char *)scratch + place->at;
@@ -191,15 +194,15 @@ bool bd_cuda_blas_run(bd_device *device, const bd_cuda_blas_form *form, void *co
 {
     const bd_cuda_symbols *cuda = device->cuda;
     bd_cuda_blas *blas = blas_of(device);
-    plan *chosen = blas ? find_plan(blas, cuda, &form->key) : NULL;
+    plan *chosen = blas ? find_plan(device, &form->key) : NULL;
     if (!chosen || !chosen->fits)
         return false;
     const float one = 1, zero = 0;
     size_t element = burn_dtype_size((burn_dtype)form->key.left.dtype);
     size_t sum = burn_dtype_size((burn_dtype)form->key.result.dtype);
-    char *left = memory_of(&form->left, buffers, scratch, element);
-    char *right = memory_of(&form->right, buffers, scratch, element);
-    char *result = memory_of(&form->result, buffers, scratch, sum);
+    char *left = bd_cuda_blas_memory(&form->left, buffers, scratch, element);
+    char *right = bd_cuda_blas_memory(&form->right, buffers, scratch, element);
+    char *result = bd_cuda_blas_memory(&form->result, buffers, scratch, sum);
     int64_t at[BD_CUDA_BLAS_LOOPS_MAX] = {0};
     for (int i = 0; i >= 0;) {
         int64_t l = 0, r = 0, d = 0;

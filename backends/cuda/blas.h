@@ -64,3 +64,5 @@ typedef struct bd_cuda_blas bd_cuda_blas;
 bool bd_cuda_blas_run(bd_device *device, const bd_cuda_blas_form *form, void *const *buffers,
                       void *scratch);
 void bd_cuda_blas_close(bd_device *device);
+void *bd_cuda_blas_memory(const bd_cuda_blas_place *place, void *const *buffers, void *scratch,
+                          size_t element);

@@ -8,6 +8,7 @@
 #include "backends/cuda/blas.h"
 #include "backends/cuda/compile.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/dnn.h"
 #include "backends/cuda/graph.h"
 #include "backends/cuda/kernel.h"
 #include "proto/base/alloc.h"
@@ -48,6 +49,7 @@ static void cuda_close(bd_device *device)
         bd_cuda_flights_close(device);
         bd_cuda_graphs_close(device);
         bd_cuda_blas_close(device);
+        bd_cuda_dnn_close(device);
         if (device->stream)
             (void)cuda->cuStreamDestroy(device->stream);
         if (device->out_stream)
@@ -128,10 +130,14 @@ static void open_cache(bd_device *device, const bd_device_options *options)
 static bd_error *cuda_open(const bd_device_options *options, bd_device **out)
 {
     const bd_cuda_symbols *cuda = NULL;
+    bd_cuda_look_in(options->libraries);
     BD_TRY(bd_cuda_open_driver(&cuda));
     bd_device *device = bd_alloc_zeroed(sizeof *device);
     device->cuda = cuda;
     device->compile_never = options->compile_never;
+    device->tf32_convolutions = options->tf32 != BD_TF32_OFF;
+    device->tf32_products = options->tf32 == BD_TF32_ALL;
+    bd_cuda_dnn_open(device);
     bd_error *err = start(device);
     if (err) {
         cuda_close(device);
@@ -147,8 +153,10 @@ static void cuda_describe(bd_device *device, bd_device_facts *out)
 {
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "%s", device->name);
-    snprintf(out->detail, sizeof out->detail, "sm_%d, %d processors", device->architecture,
-             device->processors);
+    char libraries[96];
+    bd_cuda_describe_dnn(libraries, sizeof libraries);
+    snprintf(out->detail, sizeof out->detail, "sm_%d, %d processors, %.80s", device->architecture,
+             device->processors, libraries);
     out->memory_bytes = device->memory_bytes;
     out->threads = device->processors;
 }
@@ -157,7 +165,8 @@ static void cuda_counters(bd_device *device, bd_device_counters *out)
 {
     *out = (bd_device_counters){.compiles = atomic_load(&device->compiles),
                                 .cache_hits = atomic_load(&device->cache_hits),
-                                .code_bytes = atomic_load(&device->code_bytes)};
+                                .code_bytes = atomic_load(&device->code_bytes),
+                                .library_plans = atomic_load(&device->library_plans)};
 }
 
 /* ---- memory ---- */
@@ -431,7 +440,12 @@ static bd_error *cuda_compile(bd_device *device, const bd_kir *program, bd_kerne
 
 static size_t cuda_scratch_bytes(bd_device *device, const bd_kernel *kernel, const int64_t *ints)
 {
-    return bd_cuda_grid_of(kernel, ints, device->processors).scratch_bytes;
+    bd_cuda_grid grid = bd_cuda_grid_of(kernel, ints, device->processors);
+    size_t bytes = 0;
+    enter(device);
+    if (grid.convolves)
+        bytes = bd_cuda_dnn_scratch(device, &grid.dnn);
+    return bytes > grid.scratch_bytes ? bytes : grid.scratch_bytes;
 }
 
 static const bd_device_ops OPS = {

@@ -25,10 +25,12 @@ struct bd_device {
     void *uploaded;   /* event: the last upload */
     bool compile_never;
     bd_object_cache *cache; /* NULL: none */
-    atomic_uint_fast64_t compiles, cache_hits, code_bytes;
+    atomic_uint_fast64_t compiles, cache_hits, code_bytes, library_plans;
     uint64_t counters; /* BD_CFAMILY_COUNTERS of 4 bytes, 0 between launches */
     struct bd_cuda_blas *blas; /* NULL: not begun, or refused. Thread: device */
     bool blas_refused;
+    struct bd_cuda_dnn *dnn;
+    bool tf32_convolutions, tf32_products;
     struct bd_cuda_graphs *graphs; /* NULL: none yet. Thread: device */
     atomic_bool graphs_stale; /* a kernel is gone, its address may be another's */
     /* Tables of arguments of the submission that becomes a graph; host: NULL if none does. */

@@ -4,7 +4,7 @@
 
 #include "backends/backend.h"
 #include "backends/cfamily/print.h"
-#include "backends/cuda/blas.h"
+#include "backends/cuda/dnn.h"
 #include "backends/shared/checks.h"
 #include "proto/base/arena.h"
 
@@ -41,6 +41,8 @@ typedef struct bd_cuda_grid {
     bool by_library; /* if it can: `blas`, then `join` if that is not direct */
     bd_cuda_blas_form blas;
     unsigned copy_blocks[2], join_blocks;
+    bool convolves; /* by the library, if it can: `dnn`, then likewise */
+    bd_cuda_dnn_form dnn;
 } bd_cuda_grid;
 bd_cuda_grid bd_cuda_grid_of(const bd_kernel *kernel, const int64_t *ints, int processors);
 bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int processors);

@@ -5,6 +5,7 @@
 #include "backends/cfamily/print.h"
 #include "backends/cuda/blas.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/dnn.h"
 #include "backends/cuda/graph.h"
 #include "backends/cuda/kernel.h"
 #include "proto/base/alloc.h"
@@ -102,6 +103,22 @@ static bool by_library(batch *b, const bd_cuda_grid *grid, const bd_kernel *kern
     return done;
 }
 
+static bool by_convolution(batch *b, const bd_cuda_grid *grid, const bd_kernel *kernel,
+                           const bd_block *arguments, void **parameters)
+{
+    const bd_cuda_dnn_form *form = &grid->dnn;
+    int64_t plan = form->join_places << BD_CFAMILY_PLACES_SHIFT | 1;
+    plan |= form->halves ? BD_CFAMILY_SUMS_HALF : 0;
+    if (!bd_cuda_dnn_run(b->device, form, arguments->buffers, b->submission->scratch))
+        return false;
+    void *own = parameters[LANES];
+    parameters[LANES] = &plan;
+    if (!form->direct)
+        launch_one(b, kernel->join, grid->join_blocks, BD_CFAMILY_THREADS, 0, parameters);
+    parameters[LANES] = own;
+    return true;
+}
+
 /* The arguments of a block, 8 bytes each. */
 static void write_words(int64_t *to, const bd_kir *program, const bd_block *arguments)
 {
@@ -129,6 +146,8 @@ static void run_block(batch *b, const bd_launch *launch, uint32_t number, uint32
     void *parameters[] = {words,       &table,     &b->problem,  &b->submission->scratch,
                           &grid.lanes, &number,    &block,       &grid.team,
                           &grid.splits, &b->device->counters};
+    if (grid.convolves && by_convolution(b, &grid, kernel, arguments, parameters))
+        return;
     if (grid.by_library && by_library(b, &grid, kernel, arguments, parameters))
         return;
     unsigned threads = grid.threads ? grid.threads : BD_CFAMILY_THREADS;

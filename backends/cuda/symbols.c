@@ -2,8 +2,11 @@
 #include "backends/cuda/symbols.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* CUresult. After a lost one the context is of no use any more. */
@@ -12,15 +15,70 @@ static const int lost[] = {46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718,
 
 static bd_cuda_symbols symbols;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT, compiler_once = PTHREAD_ONCE_INIT,
-                      blas_once = PTHREAD_ONCE_INIT;
-static bool driver_found, compiler_found, blas_found;
+                      blas_once = PTHREAD_ONCE_INIT, dnn_once = PTHREAD_ONCE_INIT;
+static bool driver_found, compiler_found, blas_found, dnn_found;
+static char searched[4096];
+static char dnn_text[80];
 static int driver_code; /* of cuInit */
 
+void bd_cuda_look_in(const char *folders)
+{
+    snprintf(searched, sizeof searched, "%s", folders ? folders : "");
+}
+
+/* The first file of a pattern that is a library. */
+static void *open_matching(const char *pattern)
+{
+    glob_t files;
+    void *library = NULL;
+    if (glob(pattern, 0, NULL, &files) == 0) {
+        for (size_t i = 0; i < files.gl_pathc && !library; i++)
+            library = dlopen(files.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+        globfree(&files);
+    }
+    return library;
+}
+
+static void *open_in_folders(const char *name)
+{
+    char pattern[4096];
+    void *library = NULL;
+    for (const char *at = searched; *at && !library;) {
+        int size = (int)strcspn(at, ":");
+        snprintf(pattern, sizeof pattern, "%.*s/%s", size, at, name);
+        library = dlopen(pattern, RTLD_NOW | RTLD_LOCAL);
+        at += size + (at[size] == ':');
+    }
+    return library;
+}
+
+/* Where Python's packages bring libraries along. */
+static void *open_in_packages(const char *name)
+{
+    const char *const homes[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"), getenv("HOME"),
+                                 "/usr/local", "/usr"};
+    char pattern[4096];
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof homes / sizeof *homes && !library; i++) {
+        if (!homes[i])
+            continue;
+        snprintf(pattern, sizeof pattern, "%s%s/lib/python3*/*-packages/nvidia/*/lib/%s", homes[i],
+                 i == 2 ? "/.local" : "", name);
+        library = open_matching(pattern);
+    }
+    return library;
+}
+
+/* By the loader's rules, after the folders of the configuration and before Python's packages. */
 static void *open_first(const char *const *names)
 {
     void *library = NULL;
-    for (; *names && !library; names++)
-        library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; names[i] && !library; i++)
+        library = open_in_folders(names[i]);
+    for (int i = 0; names[i] && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; names[i] && !library; i++)
+        library = open_in_packages(names[i]);
     return library;
 }
 
@@ -74,6 +132,22 @@ static void load_blas(void)
     blas_found = library && find_all(library, "blas");
 }
 
+static void load_dnn(void)
+{
+    static const char *const names[] = {"libcudnn.so.9", NULL};
+    int version[3] = {0};
+    void *library = open_first(names);
+    bool whole = library && find_all(library, "dnn");
+    for (int i = 0; i < 3 && whole; i++)
+        whole = symbols.cudnnGetProperty(i, &version[i]) == 0;
+    dnn_found = whole && version[0] == 9;
+    if (dnn_found)
+        snprintf(dnn_text, sizeof dnn_text, "cuDNN %d.%d.%d", version[0], version[1], version[2]);
+    else
+        snprintf(dnn_text, sizeof dnn_text, "no cuDNN: libcudnn.so.9 is not here%s",
+                 library ? " whole, or is another version" : "");
+}
+
 bd_error *bd_cuda_open_driver(const bd_cuda_symbols **out)
 {
     pthread_once(&driver_once, load_driver);
@@ -100,6 +174,20 @@ bool bd_cuda_open_blas(const bd_cuda_symbols **out)
     if (blas_found && out)
         *out = &symbols;
     return blas_found;
+}
+
+bool bd_cuda_open_dnn(const bd_cuda_symbols **out)
+{
+    pthread_once(&dnn_once, load_dnn);
+    if (dnn_found && out)
+        *out = &symbols;
+    return dnn_found;
+}
+
+void bd_cuda_describe_dnn(char *out, size_t out_bytes)
+{
+    pthread_once(&dnn_once, load_dnn);
+    snprintf(out, out_bytes, "%s", dnn_text);
 }
 
 bd_error *bd_cuda_check(int code, const char *doing)

@@ -267,12 +267,13 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
         out->scratch_bytes = (size_t)(best.pieces * z.batch * z.m * z.n) * 4;
     }
     double work = (double)z.batch * (double)z.m * (double)z.n * (double)z.k;
+    out->join_blocks = (unsigned)join_blocks;
+    out->convolves = bd_cuda_dnn_form_of(kernel, ints, work, &out->dnn);
     out->by_library = bd_cuda_blas_form_of(kernel, ints, plan, work, &out->blas);
     if (out->by_library) {
         int64_t deep = z.batch * bd_ceiling(z.k, BD_CFAMILY_COPY_DEPTH);
         out->copy_blocks[0] = (unsigned)(deep * bd_ceiling(z.m, BD_CFAMILY_COPY_ROWS));
         out->copy_blocks[1] = (unsigned)(deep * bd_ceiling(z.n, BD_CFAMILY_COPY_ROWS));
-        out->join_blocks = (unsigned)join_blocks;
         if (out->blas.scratch_bytes > out->scratch_bytes)
             out->scratch_bytes = out->blas.scratch_bytes;
     }

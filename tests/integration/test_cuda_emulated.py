@@ -173,6 +173,82 @@ def test_products_by_the_library_and_without(cache, how):
     assert ("cuBLASLt refuses a product" in log) == (how == "fail")
 
 
+CONVOLUTIONS = """
+    rng = np.random.default_rng(3)
+    def normal(dtype, *shape):
+        tensor = burn.tensor(rng.standard_normal(shape).astype(np.float32)).to(dtype)
+        return tensor, tensor.float().numpy().astype(np.float64)
+    def near(got, want, limit):
+        got = got.detach().float().numpy()
+        assert got.shape == want.shape and np.abs(got - want).max() <= limit * np.abs(want).max(), np.abs(got - want).max()
+    def windows(X, kernel, stride, padding, dilation):  # [N, C, k.., m..]
+        X = np.pad(X, [(0, 0), (0, 0), *((p, p) for p in padding)])
+        reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
+        axes = tuple(range(2, X.ndim))
+        W = np.lib.stride_tricks.sliding_window_view(X, reach, axes)
+        W = W[(slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))]
+        return W
+    names = "ijk"
+    def check(dtype, limit, x_shape, w_shape, stride, padding, dilation, apply):
+        n = len(stride)
+        (x, X), (w, W), (b, B) = normal(dtype, *x_shape), normal(dtype, *w_shape), normal(dtype, w_shape[0])
+        places, kernel = "ijk"[:n], "pqr"[:n]
+        V = windows(X, w_shape[2:], stride, padding, dilation)
+        Y = np.einsum(f"nc{places}{kernel},oc{kernel}->no{places}", V, W)
+        G = rng.standard_normal(Y.shape).astype(np.float32)
+        g = burn.tensor(G).to(dtype)
+        G = g.float().numpy().astype(np.float64)
+        burn.sync()
+        x.requires_grad_(), w.requires_grad_()
+        y = apply(x, w, stride=stride, padding=padding, dilation=dilation)
+        near(y, Y, limit)
+        y.backward(g)
+        near(w.grad, np.einsum(f"nc{places}{kernel},no{places}->oc{kernel}", V, G), limit)
+        D = np.zeros([s + 2 * p for s, p in zip(x_shape[2:], padding)])
+        D = np.zeros((*x_shape[:2], *D.shape))
+        full = np.einsum(f"no{places},oc{kernel}->nc{places}{kernel}", G, W)
+        for at in np.ndindex(*w_shape[2:]):
+            to = tuple(slice(k * d, k * d + s * (m - 1) + 1, s) for k, d, s, m in zip(at, dilation, stride, Y.shape[2:]))
+            D[(slice(None), slice(None), *to)] += full[(..., *at)]
+        D = D[(slice(None), slice(None), *(slice(p, p + s) for p, s in zip(padding, x_shape[2:])))]
+        near(x.grad, D, limit)
+        with burn.no_grad():  # an epilogue: the sums go through scratch
+            near(F.relu(apply(x, w, b, stride=stride, padding=padding, dilation=dilation)),
+                 np.maximum(Y + B.reshape(1, -1, *[1] * n), 0), 2 * limit)
+    check(burn.float32, SINGLE, (4, 16, 30, 27), (24, 16, 3, 3), (1, 1), (1, 1), (1, 1), F.conv2d)
+    if ALL:
+        dtype, limit = burn.float32, SINGLE
+        check(burn.bfloat16, 1e-2, (4, 16, 30, 27), (24, 16, 3, 3), (1, 1), (1, 1), (1, 1), F.conv2d)
+        check(burn.float16, 2e-3, (5, 24, 30, 27), (16, 24, 3, 2), (1, 1), (0, 0), (1, 1), F.conv2d)
+        check(dtype, limit, (3, 16, 33, 36), (40, 16, 3, 5), (2, 1), (1, 2), (1, 2), F.conv2d)
+        check(dtype, limit, (40, 1, 28, 28), (40, 1, 5, 5), (1, 1), (0, 0), (1, 1), F.conv2d)
+        check(dtype, limit, (3, 24, 500), (32, 24, 7), (1,), (3,), (1,), F.conv1d)
+        check(dtype, limit, (2, 8, 12, 13, 14), (16, 8, 3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), F.conv3d)
+    print("ok")
+"""
+
+
+@pytest.mark.parametrize("how, tf32, limit", [("", "off", 1e-5), ("", "convolutions", 1e-3), ("refuse", "off", 1e-5),
+                                              ("fail", "off", 1e-5), ("old", "off", 1e-5)])
+def test_convolutions_by_the_library_and_without(cache, how, tf32, limit):
+    lines, log = run(CONVOLUTIONS.replace("SINGLE", str(limit)).replace("ALL", str(how == "")), cache, EMULATOR_DNN=how, BURND_TF32=tf32)
+    assert lines == ["ok"]
+    ran = {kind: log.count(f"cuDNN runs operation {kind}") for kind in (10, 11, 12)}  # forward, gradients of w and x
+    assert all(ran.values()) if how == "" else not any(ran.values())
+    assert ("cuDNN refuses a convolution" in log) == (how == "fail") and "refuses the sizes" not in log
+
+
+def test_convolutions_round_to_tf32_only_where_it_is_allowed(cache):
+    code = """
+        x = burn.full((8, 16, 30, 30), 1 + 2.0 ** -12)
+        w = burn.ones(16, 16, 3, 3)
+        burn.sync()
+        print(F.conv2d(x, w)[0, 0, 0, 0].item() > 144)
+    """
+    assert run(code, cache, BURND_TF32="off")[0] == ["True"]
+    assert run(code, cache)[0] == ["False"]
+
+
 AGAIN = """
     rng = np.random.default_rng(2)
     X, *W = (rng.standard_normal((32, 32)).astype(np.float32) for _ in range(6))

@@ -4,9 +4,12 @@
  * closer than they are long, and matrices that are not aligned as they were said to be.
  *   EMULATOR_BLAS=refuse    no algorithm is found
  *   EMULATOR_BLAS=fail      none of them runs */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/cuda/emulator/numbers.h"
 
 enum { INVALID = 7, NOT_SUPPORTED = 15, TRANSA = 3, TRANSB = 4, BATCH = 5, STRIDE = 6 };
 enum { R_32F = 0, R_16F = 2, R_16BF = 14, ALIGNMENT = 5, SIDES = 4 };
@@ -49,7 +52,8 @@ API cublasLtDestroy(void *handle)
 
 API cublasLtMatmulDescCreate(void **out, int compute, int scale)
 {
-    return compute == 68 && scale == R_32F ? make(out, sizeof(product)) : INVALID;
+    bool known = compute == 68 || compute == 77; /* f32, TF32 */
+    return known && scale == R_32F ? make(out, sizeof(product)) : INVALID;
 }
 
 API cublasLtMatmulDescDestroy(void *made)
@@ -121,31 +125,9 @@ API cublasLtMatmulAlgoGetHeuristic(void *handle, void *made, void *a, void *b, v
 
 /* ---- numbers ---- */
 
-static double value_at(const void *memory, int type, int64_t at)
+static number_type numbers(int type)
 {
-    uint16_t bits = type == R_32F ? 0 : ((const uint16_t *)memory)[at];
-    uint32_t wide = (uint32_t)bits << 16;
-    float value = 0;
-    _Float16 half = 0;
-    if (type == R_32F)
-        return ((const float *)memory)[at];
-    memcpy(&half, &bits, sizeof half);
-    memcpy(&value, &wide, sizeof value);
-    return type == R_16F ? (double)half : (double)value;
-}
-
-static void set_at(void *memory, int type, int64_t at, double sum)
-{
-    float value = (float)sum;
-    _Float16 half = (_Float16)value;
-    uint32_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
-    if (type == R_32F)
-        ((float *)memory)[at] = value;
-    else if (type == R_16F)
-        memcpy((uint16_t *)memory + at, &half, sizeof half);
-    else
-        ((uint16_t *)memory)[at] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    return type == R_16F ? NUMBER_F16 : type == R_16BF ? NUMBER_BF16 : NUMBER_F32;
 }
 
 static int64_t place_of(const matrix *m, int turned, int64_t batch, int64_t row, int64_t column)
@@ -163,6 +145,7 @@ API cublasLtMatmul(void *handle, void *made, const void *alpha, const void *a, v
     const matrix *left = a_layout, *right = b_layout, *result = d_layout;
     const void *const memory[] = {a, b, d};
     const uint32_t *alignments = algorithm;
+    number_type left_type = numbers(left->type), right_type = numbers(right->type);
     int64_t depth = (int64_t)(p->turned[0] ? left->rows : left->columns);
     if (is_mode("fail") || *(const float *)alpha != 1 || *(const float *)beta != 0 ||
         depth != (int64_t)(p->turned[1] ? right->columns : right->rows) ||
@@ -177,9 +160,9 @@ API cublasLtMatmul(void *handle, void *made, const void *alpha, const void *a, v
             for (int64_t j = 0; j < (int64_t)result->columns; j++) {
                 double sum = 0;
                 for (int64_t k = 0; k < depth; k++)
-                    sum += value_at(a, left->type, place_of(left, p->turned[0], n, i, k)) *
-                           value_at(b, right->type, place_of(right, p->turned[1], n, k, j));
-                set_at(d, result->type, place_of(result, 0, n, i, j), sum);
+                    sum += number_at(a, left_type, place_of(left, p->turned[0], n, i, k)) *
+                           number_at(b, right_type, place_of(right, p->turned[1], n, k, j));
+                set_number(d, numbers(result->type), place_of(result, 0, n, i, j), sum);
             }
     return 0;
 }

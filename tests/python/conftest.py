@@ -4,6 +4,7 @@ import os
 
 DEVICE = os.environ.get("BURN_TEST_DEVICE", "cpu")
 os.environ["BURND_DEVICE"] = DEVICE  # of private daemons
+os.environ["BURND_TF32"] = "off"  # what is compared is exact
 
 import burn  # noqa: E402
 import pytest  # noqa: E402

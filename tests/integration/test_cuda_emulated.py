@@ -168,7 +168,7 @@ PRODUCTS = """
 
 @pytest.mark.parametrize("how", ["", "refuse", "fail"])
 def test_products_by_the_library_and_without(cache, how):
-    lines, log = run(PRODUCTS, cache, EMULATOR_BLAS=how)
+    lines, log = run(PRODUCTS, cache, EMULATOR_BLAS=how, EMULATOR_DNN="old")
     assert lines == ["ok"]
     assert ("cuBLASLt refuses a product" in log) == (how == "fail")
 

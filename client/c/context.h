@@ -17,7 +17,7 @@
 #include "proto/base/vec.h"
 
 enum {
-    BD_SEND_BATCH_BYTES = 8 * 1024, /* recorded bytes that are sent without being asked for */
+    BD_SEND_BATCH_BYTES = 4 * 1024, /* recorded bytes that are sent without being asked for */
     BD_BACKLOG_BYTES_MAX = 8 * 1024 * 1024, /* unsent bytes above which recording waits */
     BD_WAIT_SLICE_MS = 200,                 /* how often an interrupt is looked for */
 };

@@ -2,6 +2,7 @@
 #include "client/c/link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -86,6 +87,12 @@ bool bd_link_flush(burn_context *context)
 {
     bool kept = context->websocket && bd_websocket_flush(context);
     return bd_link_flush_below(context) || kept;
+}
+
+bool bd_link_ended(const burn_context *context)
+{
+    struct pollfd entry = {.fd = context->fd, .events = POLLRDHUP};
+    return poll(&entry, 1, 0) > 0;
 }
 
 void bd_link_finish(burn_context *context)

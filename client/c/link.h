@@ -14,6 +14,8 @@ ssize_t bd_link_read(burn_context *context, void *bytes, size_t size);
 ssize_t bd_link_write(burn_context *context, const struct iovec *parts, int count, int fd);
 /* True while bytes that a write has taken are on their way to the socket. */
 bool bd_link_flush(burn_context *context);
+/* The daemon, or a machine between, has hung up, whatever may be left to read. */
+bool bd_link_ended(const burn_context *context);
 /* The end in order, before the socket is closed. */
 void bd_link_finish(burn_context *context);
 

@@ -140,8 +140,10 @@ static bd_error *write_all(burn_context *context, const uint8_t *bytes, size_t s
             until_us = bd_now_us() + (int64_t)ANSWER_MS * 1000;
         } else if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
             BD_FAIL(UNAVAILABLE, "the connection was lost again");
+        } else if (bd_link_ended(context)) {
+            BD_FAIL(UNAVAILABLE, "the connection was lost again");
         } else {
-            BD_TRY(await(context, POLLIN | POLLOUT, until_us));
+            BD_TRY(await(context, POLLOUT | POLLRDHUP, until_us));
         }
     }
     return NULL;

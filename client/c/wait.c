@@ -272,11 +272,17 @@ static void note_progress(burn_context *context)
         context->interrupted_us = bd_now_us();
 }
 
-/* Leaves the lock until the socket may take more of the frame. */
+/* Leaves the lock until the socket may take more of the frame. Nobody may be reading: that the
+ * other side has hung up is noticed here. */
 static bd_error *await_room(burn_context *context)
 {
+    if (context->resumes && bd_link_ended(context)) {
+        context->lost = true;
+        context->lost_errno = 0;
+    }
+    short events = context->resumes ? POLLOUT | POLLRDHUP : POLLOUT;
     bd_error *error = context->lost ? bd_come_back(context)
-                                    : bd_pause(context, context->fd, POLLOUT, BD_WAIT_SLICE_MS);
+                                    : bd_pause(context, context->fd, events, BD_WAIT_SLICE_MS);
     bool interrupted = bd_error_code(error) == BD_CODE_CANCELLED;
     if (error && !interrupted)
         return error;

@@ -88,6 +88,8 @@ static bd_error *find_key(const char *name, const config_key **out)
             *out = &keys[i];
             return NULL;
         }
+    }
+    for (int i = 0; i < KEY_COUNT; i++) {
         size_t steps = distance(name, keys[i].name);
         if (steps < least) {
             least = steps;
@@ -264,8 +266,48 @@ bool bd_config_keep(bd_config *config, const bd_config *from, const char *name)
 
 typedef struct file_reader {
     bd_config *config;
-    bd_error *error; /* the first one */
+    FILE *file;
+    int line; /* that was read last: the one of the error */
+    bd_error *error;
 } file_reader;
+
+/* Of the character behind it, too: a line may end with CR and LF. */
+static bool is_text(FILE *file, int c)
+{
+    if (c != '\r')
+        return c == '\t' || !iscntrl(c);
+    int next = getc_unlocked(file);
+    ungetc(next, file);
+    return next == '\n';
+}
+
+/* One line for inih, which would take the rest of a long line for the next one, what follows a NUL
+ * byte for nothing, and an indented line for more of the value above it. */
+static char *next_line(char *text, int size, void *user)
+{
+    file_reader *reader = user;
+    bool comment = false;
+    int used = 0, c;
+    if (reader->error)
+        return NULL;
+    reader->line++;
+    while (!reader->error && (c = getc_unlocked(reader->file)) != EOF && c != '\n') {
+        if (used == 0 && isblank(c))
+            continue;
+        comment = comment || (used == 0 && (c == '#' || c == ';'));
+        if (!is_text(reader->file, c))
+            reader->error = BD_ERROR(INVALID, "a control character, 0x%02x", (unsigned)c);
+        else if (used < size - 2)
+            text[used++] = (char)c;
+        else if (!comment)
+            reader->error = BD_ERROR(LIMIT, "a line has at most %d bytes", size - 2);
+    }
+    if (reader->error || (used == 0 && feof_unlocked(reader->file)))
+        return NULL;
+    text[used] = '\n';
+    text[used + 1] = '\0';
+    return text;
+}
 
 static int read_line(void *user, const char *section, const char *name, const char *value)
 {
@@ -275,10 +317,7 @@ static int read_line(void *user, const char *section, const char *name, const ch
         error = BD_ERROR(INVALID, "section [%.64s]: the file has no sections", section);
     else
         error = bd_config_set(reader->config, name, value ? value : "", BD_CONFIG_FROM_FILE);
-    if (error && reader->error)
-        bd_error_free(error);
-    else if (error)
-        reader->error = error;
+    reader->error = error;
     return error == NULL;
 }
 
@@ -292,11 +331,12 @@ bd_error *bd_config_read_file(bd_config *config, const char *path)
         fclose(file);
         BD_FAIL(NOT_FOUND, "%s: not a file", path);
     }
-    file_reader reader = {.config = config};
-    int line = ini_parse_file(file, read_line, &reader);
+    file_reader reader = {.config = config, .file = file};
+    int line = ini_parse_stream(next_line, &reader, read_line, &reader);
     fclose(file);
-    if (reader.error)
-        return bd_error_note(reader.error, "%s:%d", path, line);
+    if (reader.error && (!line || line == reader.line))
+        return bd_error_note(reader.error, "%s:%d", path, reader.line);
+    bd_error_free(reader.error);
     if (line != 0)
         BD_FAIL(INVALID, "%s:%d: not a \"key = value\" line", path, line > 0 ? line : 0);
     return NULL;

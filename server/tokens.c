@@ -136,8 +136,10 @@ static bool has(const bd_tokens *tokens, const char *name, size_t size)
     return false;
 }
 
-static bd_error *check_room(const bd_tokens *tokens, const char *name, size_t size)
+static bd_error *check_new(const bd_tokens *tokens, const char *name, size_t size, unsigned scopes)
 {
+    if (!scopes)
+        BD_FAIL(INVALID, "a token needs a scope at least, as in infer,compute");
     if (has(tokens, name, size))
         BD_FAIL(CONFLICT, "there is a token \"%.*s\" already", (int)size, name);
     if (tokens->list.count >= BD_TOKENS_MAX)
@@ -159,7 +161,7 @@ static bd_error *take_fields(const bd_text fields[FIELDS], bd_tokens *tokens)
         BD_FAIL(INVALID, "the expiry is neither - nor a time like 2027-01-31T12:00:00Z");
     if (!bd_text_equal(fields[4], "-") && !valid_origins(fields[4].bytes, fields[4].size_bytes))
         BD_FAIL(INVALID, "the origins are neither - nor like https://example.org,https://b.org");
-    BD_TRY(check_room(tokens, fields[0].bytes, fields[0].size_bytes));
+    BD_TRY(check_new(tokens, fields[0].bytes, fields[0].size_bytes, token.scopes));
     memcpy(token.name, fields[0].bytes, fields[0].size_bytes);
     if (!bd_text_equal(fields[4], "-"))
         token.origins = copy(fields[4].bytes, fields[4].size_bytes);
@@ -267,7 +269,7 @@ bd_error *bd_tokens_add(bd_tokens *tokens, const bd_token *wanted,
                 BD_TOKEN_NAME_BYTES - 1);
     if (wanted->origins && !valid_origins(wanted->origins, strlen(wanted->origins)))
         BD_FAIL(INVALID, "an origin is written as https://example.org, with nothing behind it");
-    BD_TRY(check_room(tokens, wanted->name, size));
+    BD_TRY(check_new(tokens, wanted->name, size, wanted->scopes));
     BD_TRY(make_secret(secret));
     digest_of(secret, strlen(secret), token.digest);
     token.origins = wanted->origins ? bd_strdup(wanted->origins) : NULL;

@@ -23,6 +23,7 @@ enum {
     CUT_IN_HALF = 4,
     REUSE_IDS = 8,
     LAST_IDS = 16,
+    REPLAY = 32,
     UPLOADS = FIRST_OUTPUT - 1,
     AGAIN = 1000000,
     OUTPUTS_MAX = 100000,
@@ -210,8 +211,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (uint64_t id = FIRST_OUTPUT; (flags & READ_EACH) && id < FIRST_OUTPUT + 8; id++)
         get(id);
     /* The same again, replayed where nothing has failed; then as a program. */
-    upload_five(AGAIN);
-    post_records(BD_REQUEST_OPS, bytes + 1, size - 1, AGAIN + UPLOADS);
+    if (flags & REPLAY) {
+        upload_five(AGAIN);
+        post_records(BD_REQUEST_OPS, bytes + 1, size - 1, AGAIN + UPLOADS);
+    }
     if (flags & AS_PROGRAM) {
         post_records(BD_REQUEST_PROGRAM_DEFINE, bytes + 1, size - 1, FIRST_OUTPUT);
         upload_five(2 * AGAIN);
@@ -367,6 +370,8 @@ static size_t gradient_records(dice *dice, uint64_t first_output, uint8_t *bytes
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed)
 {
     dice dice = {seed};
+    if (size > 0 && roll(&dice, 8) == 0)
+        bytes[0] ^= (uint8_t)(1 << roll(&dice, 6));
     if (size < 2 || roll(&dice, 4) == 0)
         size = LLVMFuzzerMutate(bytes, size, max_size);
     if (size < 1 || roll(&dice, 4) == 0)

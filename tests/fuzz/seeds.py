@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets frame, message, websocket, http and tokens: FOLDER/frame and so on. (fuzz_stream needs none: its
+"""Writes the seeds of the fuzz targets frame, message, websocket, http, tokens and config: FOLDER/frame and so on. (fuzz_stream needs none: its
 mutator makes records of its own.)"""
 
 import pathlib
@@ -38,7 +38,16 @@ TOKENS = [
     b"# comment\n\nalice " + b"3a" * 32 + b" infer,compute 2027-01-31T12:00:00Z -\n",
     b" b.o-b_2\t" + b"0f" * 32 + b"  admin,kernel,metrics,peer - https://a.org,https://b.org:8443\n",
     b"a " + b"00" * 32 + b" infer 2028-02-29T23:59:59Z -\na " + b"00" * 32 + b" infer - -", b"a b c\n", b"a b c d e f\n", b"x" * 3000,
+    b"a " + b"0f" * 32 + b" , - -\n",
 ]
+CONFIG = [  # parts: F burnd.conf, D a drop-in, E a variable of the environment, A an argument
+    ["F# comment\nthreads = 2\nlisten = unix:///a  tls://[::1]:7\n", "Dthreads=4 ; four\n\nlisten = tcp://127.0.0.1:1?insecure\n"],
+    ["ETHREADS=3", "ELISTEN=tcp://localhost?insecure wss://a", "A--cache-dir=none", "A--sessions", "A12", "Alisten"],
+    ["A--check-config", "Afile"], ["A-h"], ["A--embedded=3"], ["A--config=x", "A--print-config", "A--version"], ["A--" + "x" * 80],
+    ["Fthread = 1\n"], ["F[section]\nthreads = 1\n"], ["Fthreads\n"], ["Fwww = " + "x" * 300], ["F#" + "y" * 400 + "\n  threads = 1"],
+    ["Flisten = unix:///" + "z" * 120 + "\n"], ["Flisten = unix://a http://b tls://c:x tls://300.0.0.1:1 tcp://10.0.0.1?insecure tcp://1.2.3.4\n"],
+]
+SIZES = {"COUNT": "7", "BYTES": "16MiB", "MILLIS": "1500ms", "TEXT": "/a/b", "LIST": "a b"}
 VALUES = {
     "ID": [1, 2**53 - 1], "UINT": [0, 2**63 - 1], "INT": [-1, 2**63 - 1, -2**63], "FLAG": [True, False],
     "TEXT": ["", "gr\u00fc\u00df", "x" * 511, "x" * 512], "TEXTS": [[], ["cpu", "ref"], ["a"] * 32, ["a"] * 33],
@@ -46,8 +55,14 @@ VALUES = {
 }
 
 
+def settings():
+    """Each key with a value that suits it."""
+    for kind, key, choices in re.findall(r'^KEY\((\w+), (\w+), "[^"]*", [^"]*"([^"]*)"', (wire.ROOT / "server/config.def").read_text(), re.M):
+        yield key, SIZES.get(kind) or choices.split("|")[-1]
+
+
 def main(folder):
-    for name in ("frame", "message", "websocket", "http", "tokens"):
+    for name in ("frame", "message", "websocket", "http", "tokens", "config"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for i, data in enumerate(FRAMES):
         (folder / "frame" / f"seed{i}").write_bytes(CUTS + data)
@@ -57,6 +72,8 @@ def main(folder):
                 (folder / name / f"seed{i}-{cuts[0]}").write_bytes(cuts + data)
     for i, data in enumerate(TOKENS):
         (folder / "tokens" / f"seed{i}").write_bytes(data)
+    for i, parts in enumerate([*CONFIG, *([f"F{key} = {value}\n"] for key, value in settings())]):
+        (folder / "config" / f"seed{i}").write_text("\1".join(parts))
     text = (wire.ROOT / "proto/messages.def").read_text()
     for name, body in re.findall(r"BEGIN\((\w+),(.*?)END\(\1\)", text, re.S):
         kinds = re.findall(r"FIELD\((\w+),", body)

@@ -57,7 +57,7 @@ def test_tokens_outlive_the_daemon_and_revoking_ends_sessions(tmp_path):
     with Daemon(f"--state-dir={tmp_path}") as daemon:
         secret = json.loads(ctl(daemon, "-o", "json", "token", "create", "ci", "--scope", "compute", "--expires", "12h"))["token"]
         for words, says in ((("create", "ci"), "already"), (("create", "a/b"), "a token's name"), (("revoke", "none"), "no token"),
-                            (("create", "x", "--scope=root"), "no scope"), (("create", "x", "--origin=a.org"), "an origin is")):
+                            (("create", "x", "--scope=root"), "no scope"), (("create", "x", "--scope=,"), "needs a scope"), (("create", "x", "--origin=a.org"), "an origin is")):
             assert says in ctl(daemon, "token", *words, code=1), words
         for words in (("token",), ("token", "make"), ("token", "create"), ("token", "create", "x", "--expires=soon"),
                       ("token", "list", "x"), ("ping", "x"), ("invite", "a", "b")):

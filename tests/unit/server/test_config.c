@@ -140,11 +140,46 @@ START_TEST(files)
     expect(bd_config_read_file(&config, path), BD_CODE_INVALID, "burnd.conf:1:");
     write_file(path, "[server]\nthreads = 1\n");
     expect(bd_config_read_file(&config, path), BD_CODE_INVALID, "no sections");
+    write_file(path, "no value\nthread = 3\n");
+    expect(bd_config_read_file(&config, path), BD_CODE_INVALID, "burnd.conf:1: not a");
+    write_file(path, "listen = unix:///c\n  threads = 3\n");
+    ck_assert_ptr_null(bd_config_read_file(&config, path));
+    ck_assert_int_eq(config.threads, 3);
+    ck_assert_uint_eq(config.listen.count, 3);
     expect(bd_config_read_file(&config, folder), BD_CODE_NOT_FOUND, "not a file");
     expect(bd_config_read_file(&config, "/nowhere"), BD_CODE_NOT_FOUND, "No such file");
     bd_config_deinit(&config);
     snprintf(path, sizeof path, "rm -r %s", folder);
     ck_assert_int_eq(system(path), 0);
+}
+END_TEST
+
+START_TEST(long_lines)
+{
+    char path[] = "/tmp/burnd-config-XXXXXX", text[1000];
+    close(mkstemp(path));
+    bd_config config;
+    bd_config_init(&config);
+    snprintf(text, sizeof text, "# %0500d\nthreads = 2\n", 0);
+    write_file(path, text);
+    ck_assert_ptr_null(bd_config_read_file(&config, path));
+    ck_assert_int_eq(config.threads, 2);
+    snprintf(text, sizeof text, "threads = 3\nwww = /%0180d threads = 5\n", 0);
+    write_file(path, text);
+    expect(bd_config_read_file(&config, path), BD_CODE_LIMIT, ":2: a line has at most 198 bytes");
+    ck_assert_int_eq(config.threads, 3);
+    snprintf(text, sizeof text, "www = /%0191d", 0);
+    write_file(path, text);
+    ck_assert_ptr_null(bd_config_read_file(&config, path));
+    ck_assert_uint_eq(strlen(config.www), 192);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite("threads = 4\r\n\0 5\n", 1, 17, file), 17);
+    fclose(file);
+    expect(bd_config_read_file(&config, path), BD_CODE_INVALID, ":2: a control character, 0x00");
+    ck_assert_int_eq(config.threads, 4);
+    unlink(path);
+    bd_config_deinit(&config);
 }
 END_TEST
 
@@ -190,6 +225,7 @@ int main(void)
     tcase_add_test(tests, unknown_keys_get_a_suggestion);
     tcase_add_test(tests, stronger_sources_win);
     tcase_add_test(tests, files);
+    tcase_add_test(tests, long_lines);
     tcase_add_test(tests, what_is_printed_reads_back);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

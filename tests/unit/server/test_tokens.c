@@ -59,6 +59,7 @@ START_TEST(hostile_files)
         {"alice 3A3f9d62e21954d45b6e0d4327fe24118a6935f78e0e364a09edf62ec5c99d54 infer - -",
          "the digest"},
         {"alice " OTHER " root - -\n", "no scope \"root\"; there are infer,compute,kernel,admin"},
+        {"alice " OTHER " , - -\n", "needs a scope"},
         {"alice " OTHER " infer soon -\n", "the expiry"},
         {"alice " OTHER " infer 2027-02-29T00:00:00Z -\n", "the expiry"},
         {"alice " OTHER " infer 2027-01-31T24:00:00Z -\n", "the expiry"},
@@ -108,7 +109,9 @@ START_TEST(made_tokens_are_found_and_print_back)
     ck_assert_int_eq(refusal(&tokens, &wanted), BD_CODE_CONFLICT);
     wanted = (bd_token){.name = "two", .scopes = BD_SCOPE_EVERY, .origins = "https://a.org"};
     ck_assert_ptr_null(bd_tokens_add(&tokens, &wanted, second));
-    wanted.origins = "a org";
+    wanted = (bd_token){.name = "three"}; /* a line of the file that could not be read */
+    ck_assert_int_eq(refusal(&tokens, &wanted), BD_CODE_INVALID);
+    wanted = (bd_token){.scopes = BD_SCOPE_INFER, .origins = "a org"};
     snprintf(wanted.name, sizeof wanted.name, "three");
     ck_assert_int_eq(refusal(&tokens, &wanted), BD_CODE_INVALID);
     ck_assert_uint_eq(strlen(first), 48);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast 64 MiB go to a daemon and back: over TCP, over a Unix socket, and by shared memory from an ordinary array and from
-one of burn.empty_host, each beside a bare copy loop of two processes over the same kind of socket. All in one run, in turn:
-only ratios of one run count. Prints one JSON object a line.
+"""How fast 64 MiB go to a daemon and back: over TCP, TLS, WebSocket, a Unix socket, and by shared memory from an ordinary array and
+from one of burn.empty_host, each beside a bare copy loop of two processes over the same kind of socket (of TLS: with the same
+cipher; of WebSocket: TCP). All in one run, in turn: only ratios of one run count. A ratio is the median over rounds of the ratio
+of that round. Prints one JSON object a line.
 
     build/venv/bin/python tests/bench/transfer.py [--rounds N] [--mib N]"""
 import argparse
@@ -10,6 +11,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import socket
 import statistics
 import subprocess
@@ -17,7 +19,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from wire import Daemon  # noqa: E402
+from wire import ROOT, Daemon  # noqa: E402
 
 CHILD = """
 import sys, time
@@ -44,8 +46,8 @@ for line in sys.stdin:
 
 
 class Client:
-    def __init__(self, url, size, host=False):
-        environment = {**os.environ, "BURN_URL": url}
+    def __init__(self, url, size, host=False, **environment):
+        environment = {**os.environ, "BURN_URL": url, **environment}
         self.process = subprocess.Popen([sys.executable, "-c", CHILD, str(size), "host" if host else "plain"], env=environment,
                                         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -93,34 +95,63 @@ class Bare:
         self.process.join()
 
 
+class BareTls:
+    def __init__(self, daemon, size):
+        key = daemon.certificate().replace("certificate", "private_key")
+        self.process = subprocess.Popen([ROOT / "build/release/bin/tls_copy", daemon.certificate(), key, str(size)],
+                                        text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def measure(self):
+        return Client.measure(self) * 2
+
+    def end(self):
+        Client.end(self)
+
+
+def open_ways(daemon, socket_only, size, rounds):
+    """Each way with the bare loop and the socket that it is compared with."""
+    unix, tcp = "unix://" + daemon.path, f"127.0.0.1:{daemon.tcp_port()}"
+    token = subprocess.run([ROOT / "build/release/bin/burnctl", "--url", unix, "token", "create", "transfer", "--scope=compute"],
+                           capture_output=True, text=True, check=True).stdout
+    token = re.search(r"burn_[\w-]+", token)[0]
+    tls = f"tls://127.0.0.1:{daemon.tls_port()}?pin={re.search(r'pin=(sha256:[0-9a-f]+)', daemon.text())[1]}"
+    return {"bare tcp": (Bare("tcp", size, rounds), None, None), "tcp": (Client("tcp://" + tcp, size), "bare tcp", "tcp"),
+            "websocket": (Client("ws://" + tcp, size), "bare tcp", "tcp"),
+            "bare tls": (BareTls(daemon, size), None, None), "tls": (Client(tls, size, BURN_TOKEN=token), "bare tls", "tcp"),
+            "bare unix": (Bare("unix", size, rounds), None, None),
+            "unix": (Client("unix://" + socket_only.path, size), "bare unix", "unix"),
+            "region, ordinary array": (Client(unix, size), "bare unix", "unix"),
+            "region, empty_host": (Client(unix, size, host=True), "bare unix", "unix")}
+
+
+def ratio(times, name, other, direction):
+    """Of speeds, so of times the other way round."""
+    return round(statistics.median(theirs[direction] / ours[direction] for ours, theirs in zip(times[name], times[other])), 2)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rounds", type=int, default=9)
     options.add_argument("--mib", type=int, default=64)
     options = options.parse_args()
     size = options.mib << 20
-    with Daemon(tcp=True) as daemon, Daemon("--regions=0") as socket_only:
-        unix, tcp = "unix://" + daemon.path, f"tcp://127.0.0.1:{daemon.tcp_port()}"
-        ways = {"bare tcp": Bare("tcp", size, options.rounds + 2), "tcp": Client(tcp, size),
-                "bare unix": Bare("unix", size, options.rounds + 2),
-                "unix": Client("unix://" + socket_only.path, size),
-                "region, ordinary array": Client(unix, size),
-                "region, empty_host": Client(unix, size, host=True)}
+    with Daemon(tcp=True, tls=True) as daemon, Daemon("--regions=0") as socket_only:
+        ways = open_ways(daemon, socket_only, size, options.rounds + 2)
         times = {name: [] for name in ways}
         for k in range(options.rounds + 2):
-            for name, way in ways.items():
+            for name, (way, _, _) in ways.items():
                 seconds = way.measure()
                 if k > 1:
                     times[name].append(seconds)
-        for way in ways.values():
+        for way, _, _ in ways.values():
             way.end()
-    speed = {name: [options.mib / 1024 / statistics.median(t[i] for t in found) for i in (0, 1)] for name, found in times.items()}
-    for name, (up, down) in speed.items():
-        base = speed["tcp" if name.endswith("tcp") else "unix"]
-        bare = speed["bare tcp" if name.endswith("tcp") else "bare unix"]
-        print(json.dumps({"way": name, "upload_gib_s": round(up, 2), "download_gib_s": round(down, 2),
-                          "upload_to_socket": round(up / base[0], 2), "download_to_socket": round(down / base[1], 2),
-                          "upload_to_bare": round(up / bare[0], 2), "download_to_bare": round(down / bare[1], 2)}))
+    for name, (_, bare, base) in ways.items():
+        row = {"way": name}
+        for i, direction in enumerate(("upload", "download")):
+            row[f"{direction}_gib_s"] = round(options.mib / 1024 / statistics.median(t[i] for t in times[name]), 2)
+            if bare:
+                row[f"{direction}_to_socket"], row[f"{direction}_to_bare"] = ratio(times, name, base, i), ratio(times, name, bare, i)
+        print(json.dumps(row))
 
 
 if __name__ == "__main__":

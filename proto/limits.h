@@ -21,6 +21,7 @@ enum {
     BURN_TEXT_BYTES_MAX = 511, /* one text of a message */
     BURN_REPORT_BYTES_MAX = 1024 * 1024, /* JSON of an introspection reply, in the payload */
     BURN_TOKEN_SECONDS_MAX = 10 * 366 * 86400, /* life of a token that expires */
+    BURN_MINT_SECONDS_MAX = 3600,              /* of a minted one */
     BURN_TEXTS_COUNT_MAX = 32,           /* features, devices */
     BURN_NAME_BYTES_MAX = 255,           /* of a published value */
     BURN_REGIONS_MAX = 256,              /* of one session */

@@ -146,8 +146,17 @@ void bd_access_deinit(bd_access *access)
     bd_tls_release(access->tls);
     access->tls = NULL;
     bd_tokens_deinit(&access->tokens);
+    bd_minted_deinit(&access->minted);
     bd_vec_deinit(&access->users);
     bd_vec_deinit(&access->groups);
+}
+
+void bd_access_take_over(bd_access *access, bd_access *before)
+{
+    memcpy(access->refused, before->refused, sizeof access->refused);
+    access->minted = before->minted;
+    before->minted = (bd_minted_tokens){0};
+    bd_minted_follow(&access->minted, &access->tokens);
 }
 
 /* ---- tokens that are made and ended while the daemon runs ------------------------------------ */
@@ -166,6 +175,7 @@ bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config, con
 {
     if (!bd_tokens_remove(&access->tokens, name))
         BD_FAIL(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them", name);
+    bd_minted_follow(&access->minted, &access->tokens);
     return save_tokens(config, &access->tokens); /* here it is gone in any case */
 }
 
@@ -175,7 +185,9 @@ static bd_error *identify_token(bd_access *access, const bd_visitor *visitor, bd
 {
     if (visitor->token.size_bytes > BD_TOKEN_SHOWN_BYTES_MAX)
         BD_FAIL(PROTOCOL, "a token has at most %d bytes", BD_TOKEN_SHOWN_BYTES_MAX);
-    const bd_token *token = bd_tokens_find(&access->tokens, visitor->token);
+    const bd_token *kept = bd_tokens_find(&access->tokens, visitor->token);
+    const bd_minted *minted = bd_minted_find(&access->minted, visitor->token);
+    const bd_token *token = minted ? &minted->token : kept;
     if (!token) {
         access->refused[BD_REFUSAL_UNKNOWN_TOKEN]++;
         BD_FAIL(UNAUTHENTICATED, "the token is not known here; burnctl invite makes one");
@@ -191,8 +203,17 @@ static bd_error *identify_token(bd_access *access, const bd_visitor *visitor, bd
         BD_FAIL(DENIED, "the token \"%s\" is for pages of %.200s, not of \"%.100s\"", token->name,
                 token->origins, visitor->origin);
     }
-    snprintf(out->name, sizeof out->name, "token:%s", token->name);
+    if (minted)
+        memcpy(out->name, minted->parent.name, sizeof out->name);
+    else
+        snprintf(out->name, sizeof out->name, "token:%s", token->name);
+    if (minted)
+        memcpy(out->label, token->name, sizeof out->label);
+    out->is_minted = minted != NULL;
     out->scopes = token->scopes;
+    out->has_token = true;
+    memcpy(out->digest, token->digest, sizeof out->digest);
+    out->expires_s = token->expires_s;
     return NULL;
 }
 
@@ -217,6 +238,7 @@ static bd_error *identify_user(bd_access *access, const bd_visitor *visitor, bd_
 
 bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor, bd_principal *out)
 {
+    *out = (bd_principal){0};
     if (visitor->token.size_bytes)
         return identify_token(access, visitor, out);
     if (visitor->is_unix)

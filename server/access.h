@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "server/config.h"
+#include "server/minted.h"
 #include "server/principal.h"
 #include "server/tls.h"
 #include "server/tokens.h"
@@ -22,6 +23,7 @@ typedef enum bd_refusal {
 typedef struct bd_access {
     bd_tls *tls; /* NULL: no listener speaks TLS */
     bd_tokens tokens;
+    bd_minted_tokens minted;
     BD_VEC(uid_t) users; /* of the Unix sockets, besides the daemon's own */
     BD_VEC(gid_t) groups;
     unsigned certificate_scopes; /* of those whose certificate client_ca signed */
@@ -49,6 +51,9 @@ bd_error *bd_access_create_token(bd_access *access, const bd_config *config,
                                  char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
 bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config,
                                  const char *name) BD_MUST_USE;
+
+/* What is not read from files moves from the one that was in force; minted tokens follow theirs. */
+void bd_access_take_over(bd_access *access, bd_access *before);
 
 /* Who that is; counts whom it refuses. Errors: UNAUTHENTICATED, DENIED, PROTOCOL. */
 bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor,

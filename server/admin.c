@@ -9,6 +9,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/log.h"
 #include "server/json.h"
+#include "server/leases.h"
 #include "server/reload.h"
 
 static void write_token(bd_json *json, const bd_token *token, const char *secret)
@@ -38,31 +39,61 @@ static void answer(bd_connection *connection, uint64_t request, bd_json *own_jso
     bd_free(text);
 }
 
+/* Texts of a message as a token's; room is for the origins. */
+static bd_error *take_wish(bd_text name, bd_text scopes, bd_text origins,
+                           char room[BURN_TEXT_BYTES_MAX + 1], bd_token *wanted)
+{
+    if (name.size_bytes >= sizeof wanted->name)
+        BD_FAIL(INVALID, "a token's name has at most %zu bytes", sizeof wanted->name - 1);
+    bd_text_copy(name, wanted->name, sizeof wanted->name);
+    if (scopes.size_bytes)
+        BD_TRY(bd_scopes_parse(scopes.bytes, scopes.size_bytes, &wanted->scopes));
+    if (origins.size_bytes)
+        wanted->origins = bd_text_copy(origins, room, BURN_TEXT_BYTES_MAX + 1);
+    return NULL;
+}
+
+static void answer_secret(bd_connection *connection, uint64_t request, const bd_token *token,
+                          char secret[BD_TOKEN_SECRET_BYTES])
+{
+    bd_json json = {0};
+    write_token(&json, token, secret);
+    answer(connection, request, &json);
+    OPENSSL_cleanse(secret, BD_TOKEN_SECRET_BYTES);
+}
+
 static bd_error *create_token(bd_connection *connection,
                               const struct bd_message_token_create *message)
 {
     bd_daemon *daemon = connection->daemon;
     bd_token wanted = {.scopes = BD_SCOPE_COMPUTE | BD_SCOPE_INFER};
     char secret[BD_TOKEN_SECRET_BYTES], origins[BURN_TEXT_BYTES_MAX + 1];
-    if (message->name.size_bytes >= sizeof wanted.name)
-        BD_FAIL(INVALID, "a token's name has at most %zu bytes", sizeof wanted.name - 1);
-    bd_text_copy(message->name, wanted.name, sizeof wanted.name);
-    if (message->scopes.size_bytes)
-        BD_TRY(bd_scopes_parse(message->scopes.bytes, message->scopes.size_bytes, &wanted.scopes));
+    BD_TRY(take_wish(message->name, message->scopes, message->origins, origins, &wanted));
     if (message->seconds > BURN_TOKEN_SECONDS_MAX)
         BD_FAIL(INVALID, "a token lives at most %d seconds, or for ever with 0",
                 BURN_TOKEN_SECONDS_MAX);
     if (message->seconds)
         wanted.expires_s = time(NULL) + (int64_t)message->seconds;
-    if (message->origins.size_bytes)
-        wanted.origins = bd_text_copy(message->origins, origins, sizeof origins);
     BD_TRY(bd_access_create_token(&daemon->access, daemon->config, &wanted, secret));
     bd_log(BD_LOG_INFO, "admin", "token created name=%s scopes=%x by=\"%s\"", wanted.name,
            wanted.scopes, connection->session.principal.name);
-    bd_json json = {0};
-    write_token(&json, &wanted, secret);
-    answer(connection, message->request, &json);
-    OPENSSL_cleanse(secret, sizeof secret);
+    answer_secret(connection, message->request, &wanted, secret);
+    return NULL;
+}
+
+static bd_error *mint_token(bd_connection *connection, const struct bd_message_token_mint *message)
+{
+    bd_daemon *daemon = connection->daemon;
+    bd_token wanted = {.scopes = BD_SCOPE_INFER};
+    char secret[BD_TOKEN_SECRET_BYTES], origins[BURN_TEXT_BYTES_MAX + 1];
+    if (!connection->session.mints)
+        BD_FAIL(UNSUPPORTED, "TOKEN_MINT is for clients that name the feature mint in HELLO");
+    BD_TRY(take_wish(message->name, message->scopes, message->origins, origins, &wanted));
+    BD_TRY(bd_minted_add(&daemon->access.minted, &connection->session.principal, &wanted,
+                         message->seconds, secret, &wanted.expires_s));
+    bd_log(BD_LOG_DEBUG, "admin", "token minted name=\"%s\" scopes=%x by=\"%s\"", wanted.name,
+           wanted.scopes, connection->session.principal.name);
+    answer_secret(connection, message->request, &wanted, secret);
     return NULL;
 }
 
@@ -77,7 +108,7 @@ static bd_error *revoke_token(bd_connection *connection,
            connection->session.principal.name);
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
                                                  .done.request = message->request});
-    bd_reload_sessions(daemon);
+    bd_leases_review(daemon);
     return NULL;
 }
 
@@ -133,6 +164,8 @@ void bd_admin_message(bd_connection *connection, const bd_message *message)
     bd_error *error = NULL;
     if (message->type == BD_MESSAGE_TOKEN_CREATE)
         error = create_token(connection, &message->token_create);
+    else if (message->type == BD_MESSAGE_TOKEN_MINT)
+        error = mint_token(connection, &message->token_mint);
     else if (message->type == BD_MESSAGE_TOKEN_REVOKE)
         error = revoke_token(connection, &message->token_revoke);
     else if (message->type == BD_MESSAGE_TOKENS)

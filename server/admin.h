@@ -5,5 +5,5 @@
 
 #include "server/connection.h"
 
-/* Answers RELOAD, SHUTDOWN, TOKEN_CREATE, TOKEN_REVOKE, TOKENS and LISTENERS. */
+/* Answers RELOAD, SHUTDOWN, TOKEN_CREATE, TOKEN_REVOKE, TOKENS, LISTENERS and TOKEN_MINT. */
 void bd_admin_message(bd_connection *connection, const bd_message *message);

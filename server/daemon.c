@@ -177,12 +177,13 @@ static bd_error *open_loop(bd_daemon *daemon)
     if (status != 0)
         BD_FAIL(UNAVAILABLE, "cannot start the loop: %s", uv_strerror(status));
     uv_timer_init(&daemon->loop, &daemon->tick);
+    uv_timer_init(&daemon->loop, &daemon->lease);
     uv_timer_init(&daemon->loop, &daemon->watchdog);
     uv_signal_init(&daemon->loop, &daemon->terminate);
     uv_signal_init(&daemon->loop, &daemon->interrupt);
     uv_signal_init(&daemon->loop, &daemon->hang_up);
-    daemon->wake.data = daemon->tick.data = daemon->watchdog.data = daemon->terminate.data =
-        daemon->interrupt.data = daemon->hang_up.data = daemon;
+    daemon->wake.data = daemon->tick.data = daemon->lease.data = daemon->watchdog.data =
+        daemon->terminate.data = daemon->interrupt.data = daemon->hang_up.data = daemon;
     uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
     uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
     uv_signal_start(&daemon->hang_up, on_hang_up, SIGHUP);
@@ -463,6 +464,7 @@ void bd_daemon_close(bd_daemon *daemon)
     }
     uv_close((uv_handle_t *)&daemon->wake, NULL);
     uv_close((uv_handle_t *)&daemon->tick, NULL);
+    uv_close((uv_handle_t *)&daemon->lease, NULL);
     uv_close((uv_handle_t *)&daemon->watchdog, NULL);
     uv_close((uv_handle_t *)&daemon->terminate, NULL);
     uv_close((uv_handle_t *)&daemon->interrupt, NULL);

@@ -72,6 +72,7 @@ struct bd_daemon {
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick; /* runs while a deadline is near: an idle daemon sleeps */
+    uv_timer_t lease; /* runs while an identity that expires has a session */
     uv_timer_t watchdog; /* runs if a service manager watches */
     uv_signal_t terminate, interrupt, hang_up;
     bd_listener listeners[BD_LISTENERS_MAX];

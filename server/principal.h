@@ -10,7 +10,12 @@
 #include "proto/base/error.h"
 #include "proto/message.h"
 
-enum { BD_PRINCIPAL_BYTES = 208, BD_SCOPES_TEXT_BYTES = 64 };
+enum {
+    BD_PRINCIPAL_BYTES = 208,
+    BD_SCOPES_TEXT_BYTES = 64,
+    BD_TOKEN_NAME_BYTES = 65,
+    BD_TOKEN_DIGEST_BYTES = 32,
+};
 
 typedef enum bd_scope_bit {
 #define SCOPE(name, NAME, says) BD_SCOPE_BIT_##NAME,
@@ -27,6 +32,11 @@ enum {
 typedef struct bd_principal {
     char name[BD_PRINCIPAL_BYTES];
     unsigned scopes; /* BD_SCOPE_ */
+    bool has_token;
+    uint8_t digest[BD_TOKEN_DIGEST_BYTES]; /* of the token */
+    int64_t expires_s;                     /* wall clock; 0: never */
+    bool is_minted;
+    char label[BD_TOKEN_NAME_BYTES];       /* of a minted token */
 } bd_principal;
 
 /* Names separated by blanks or commas. INVALID with the names that there are. */

@@ -6,7 +6,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
-#include "server/connection.h"
+#include "server/leases.h"
 #include "server/notify.h"
 
 /* Keys that engine and listeners have taken up for good. */
@@ -21,31 +21,6 @@ void bd_reload_log_level(const bd_config *config)
     for (int level = BD_LOG_ERROR; level <= BD_LOG_DEBUG; level++) {
         if (strcmp(config->log_level, names[level]) == 0)
             bd_log_set_level((bd_log_level)level);
-    }
-}
-
-static const bd_token *token_of(const bd_daemon *daemon, const bd_principal *principal)
-{
-    const bd_tokens *tokens = &daemon->access.tokens;
-    for (size_t i = 0; i < tokens->list.count; i++) {
-        if (strcmp(tokens->list.items[i].name, principal->name + strlen("token:")) == 0)
-            return &tokens->list.items[i];
-    }
-    return NULL;
-}
-
-void bd_reload_sessions(bd_daemon *daemon)
-{
-    for (bd_connection *connection = daemon->connections; connection;
-         connection = connection->next) {
-        bd_principal *principal = &connection->session.principal;
-        if (connection->state != BD_CONNECTION_OPEN || strncmp(principal->name, "token:", 6) != 0)
-            continue;
-        const bd_token *token = token_of(daemon, principal);
-        if (token)
-            principal->scopes = token->scopes;
-        else
-            bd_connection_fail(connection, BD_ERROR(UNAUTHENTICATED, "the token was revoked"));
     }
 }
 
@@ -73,7 +48,7 @@ static bd_error *replace(bd_daemon *daemon)
         bd_free(fresh);
         return error;
     }
-    memcpy(access.refused, daemon->access.refused, sizeof access.refused);
+    bd_access_take_over(&access, &daemon->access);
     bd_access_deinit(&daemon->access);
     daemon->access = access;
     if (daemon->own_config) {
@@ -82,7 +57,7 @@ static bd_error *replace(bd_daemon *daemon)
     }
     daemon->config = daemon->own_config = fresh;
     bd_reload_log_level(fresh);
-    bd_reload_sessions(daemon);
+    bd_leases_review(daemon);
     bd_log(BD_LOG_INFO, "daemon", "reloaded tokens=%zu", access.tokens.list.count);
     return NULL;
 }

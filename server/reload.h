@@ -8,7 +8,5 @@
 /* Takes over what may change while the daemon runs; what may not is said in the log. Sessions of
  * tokens that are gone end. An error says what is wrong, and the old configuration stays. */
 bd_error *bd_reload(bd_daemon *daemon) BD_MUST_USE;
-/* Gives the sessions of tokens the scopes that these have now, and ends those without one. */
-void bd_reload_sessions(bd_daemon *daemon);
 /* As the configuration says. */
 void bd_reload_log_level(const bd_config *config);

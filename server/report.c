@@ -124,6 +124,8 @@ static void report_sessions(bd_daemon *daemon, bd_json *json)
         bd_json_uint(json, "session", session->number);
         bd_json_text(json, "client", session->client);
         bd_json_text(json, "principal", session->principal.name);
+        if (session->principal.is_minted)
+            bd_json_text(json, "minted", session->principal.label);
         if (connection->is_unix) {
             bd_json_uint(json, "uid", connection->peer_uid);
             bd_json_uint(json, "pid", (uint64_t)connection->peer_pid);

@@ -8,6 +8,7 @@
 
 #include "proto/base/log.h"
 #include "server/connection.h"
+#include "server/leases.h"
 
 enum { ACKNOWLEDGE_BYTES = 256 * 1024 };
 
@@ -134,6 +135,7 @@ bd_error *bd_connection_resume(bd_connection *connection, const struct bd_messag
     BD_TRY(bd_session_identify(connection, resume->token, &principal));
     bd_connection *lost = find(daemon, resume->key);
     if (!lost || strcmp(lost->session.principal.name, principal.name) != 0 ||
+        (lost->session.principal.scopes ^ principal.scopes) & BD_SCOPE_COMPUTE ||
         connection->is_unix || !connection->websocket != !lost->websocket)
         BD_FAIL(NOT_FOUND, "there is no session to be resumed by this key; it is kept for %" PRId64
                            " ms after its connection was lost",
@@ -144,6 +146,8 @@ bd_error *bd_connection_resume(bd_connection *connection, const struct bd_messag
                           "%" PRIu64, resume->received, lost->outbox.acknowledged.counted);
     BD_TRY(answer(connection, lost));
     take_place(connection, lost);
+    connection->session.principal = principal; /* the token may be a new one */
+    bd_leases_begin(daemon, &principal);
     bd_outbox_rewind(&connection->outbox);
     connection->session.resume.acknowledged = connection->session.resume.received;
     bd_connection_touch(connection);

@@ -11,6 +11,7 @@
 #include "proto/ops.h"
 #include "server/admin.h"
 #include "server/connection.h"
+#include "server/leases.h"
 #include "server/sharing.h"
 #include "server/report.h"
 #include "server/tls.h"
@@ -164,7 +165,7 @@ static bd_error *keep_up(bd_connection *connection, const bd_message *message)
 static bd_error *dispatch(bd_connection *connection, const bd_message *message,
                           const bd_frame *frame, uint8_t **out_payload)
 {
-    switch (message->type) {
+    switch ((int)message->type) {
     case BD_MESSAGE_HELLO:
         return hello(connection, &message->hello);
     case BD_MESSAGE_PING:
@@ -212,21 +213,10 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_TOKENS:
     case BD_MESSAGE_LISTENERS:
     case BD_MESSAGE_SHUTDOWN:
+    case BD_MESSAGE_TOKEN_MINT:
         bd_admin_message(connection, message);
         return NULL;
-    case BD_MESSAGE_NONE:
-    case BD_MESSAGE_RESUME: /* the first message, or none */
-    case BD_MESSAGE_RESUMED:
-    case BD_MESSAGE_WELCOME:
-    case BD_MESSAGE_GOAWAY:
-    case BD_MESSAGE_CREDIT:
-    case BD_MESSAGE_ERROR:
-    case BD_MESSAGE_DONE:
-    case BD_MESSAGE_DATA:
-    case BD_MESSAGE_SYNCED:
-    case BD_MESSAGE_IMPORTED:
-    case BD_MESSAGE_DATA_REGION:
-    case BD_MESSAGE_REPORT:
+    default: /* the first message, or none: RESUME; what only a daemon sends */
         break;
     }
     BD_FAIL(PROTOCOL, "message %d does not come from a client", (int)message->type);
@@ -285,6 +275,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         session->answers_pings |= bd_text_equal(hello->features.items[i], "keepalive");
         connection->stream.takes_fds |= connection->is_unix && daemon->config->regions &&
                                         bd_text_equal(hello->features.items[i], "regions");
+        session->mints |= bd_text_equal(hello->features.items[i], "mint");
         if (bd_text_equal(hello->features.items[i], "resume"))
             bd_resume_offer(connection);
     }
@@ -292,6 +283,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     bd_text_copy(hello->client, session->client, sizeof session->client);
     bd_map_put(&daemon->sessions, session->number, connection);
     daemon->counters.sessions++;
+    bd_leases_begin(daemon, &session->principal);
     bd_request *open = bd_request_create(BD_REQUEST_SESSION_OPEN, session->number);
     snprintf(open->name, sizeof open->name, "%s", session->principal.name);
     open->only_calls = !(session->principal.scopes & BD_SCOPE_COMPUTE);
@@ -316,6 +308,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         features->items[features->count++] = bd_text_of("keepalive");
     if (connection->stream.takes_fds)
         features->items[features->count++] = bd_text_of("regions");
+    if (session->mints)
+        features->items[features->count++] = bd_text_of("mint");
     if (session->resume.is_on)
         features->items[features->count++] = bd_text_of("resume");
     bd_connection_send(connection, &welcome);

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "proto/base/alloc.h"
-#include "server/principal.h"
 
 enum { RANDOM_BYTES = 32, LINE_BYTES_MAX = 2048, FIELDS = 5 };
 
@@ -234,13 +233,13 @@ char *bd_tokens_print(const bd_tokens *tokens, size_t *out_bytes)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-static void digest_of(const char *bytes, size_t size, uint8_t out[BD_TOKEN_DIGEST_BYTES])
+void bd_token_digest(bd_text shown, uint8_t digest[BD_TOKEN_DIGEST_BYTES])
 {
-    memset(out, 0, BD_TOKEN_DIGEST_BYTES);
-    EVP_Digest(bytes, size, out, NULL, EVP_sha256(), NULL);
+    memset(digest, 0, BD_TOKEN_DIGEST_BYTES);
+    EVP_Digest(shown.bytes, shown.size_bytes, digest, NULL, EVP_sha256(), NULL);
 }
 
-static bd_error *make_secret(char secret[BD_TOKEN_SECRET_BYTES])
+bd_error *bd_token_make(char secret[BD_TOKEN_SECRET_BYTES], uint8_t digest[BD_TOKEN_DIGEST_BYTES])
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -255,6 +254,18 @@ static bd_error *make_secret(char secret[BD_TOKEN_SECRET_BYTES])
     }
     secret[used] = '\0';
     OPENSSL_cleanse(bytes, sizeof bytes);
+    bd_token_digest(bd_text_of(secret), digest);
+    return NULL;
+}
+
+bd_error *bd_token_check(const bd_token *wanted)
+{
+    if (!valid_name(wanted->name, strnlen(wanted->name, BD_TOKEN_NAME_BYTES)))
+        BD_FAIL(INVALID,
+                "a token's name is 1 to %d letters, digits, dots, dashes and underscores",
+                BD_TOKEN_NAME_BYTES - 1);
+    if (wanted->origins && !valid_origins(wanted->origins, strlen(wanted->origins)))
+        BD_FAIL(INVALID, "an origin is written as https://example.org, with nothing behind it");
     return NULL;
 }
 
@@ -262,16 +273,9 @@ bd_error *bd_tokens_add(bd_tokens *tokens, const bd_token *wanted,
                         char secret[BD_TOKEN_SECRET_BYTES])
 {
     bd_token token = *wanted;
-    size_t size = strnlen(wanted->name, BD_TOKEN_NAME_BYTES);
-    if (!valid_name(wanted->name, size))
-        BD_FAIL(INVALID,
-                "a token's name is 1 to %d letters, digits, dots, dashes and underscores",
-                BD_TOKEN_NAME_BYTES - 1);
-    if (wanted->origins && !valid_origins(wanted->origins, strlen(wanted->origins)))
-        BD_FAIL(INVALID, "an origin is written as https://example.org, with nothing behind it");
-    BD_TRY(check_new(tokens, wanted->name, size, wanted->scopes));
-    BD_TRY(make_secret(secret));
-    digest_of(secret, strlen(secret), token.digest);
+    BD_TRY(bd_token_check(wanted));
+    BD_TRY(check_new(tokens, wanted->name, strlen(wanted->name), wanted->scopes));
+    BD_TRY(bd_token_make(secret, token.digest));
     token.origins = wanted->origins ? bd_strdup(wanted->origins) : NULL;
     *bd_vec_push(&tokens->list) = token;
     return NULL;
@@ -293,11 +297,16 @@ bool bd_tokens_remove(bd_tokens *tokens, const char *name)
 const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown)
 {
     uint8_t digest[BD_TOKEN_DIGEST_BYTES];
+    bd_token_digest(shown, digest);
+    return bd_tokens_with(tokens, digest);
+}
+
+const bd_token *bd_tokens_with(const bd_tokens *tokens, const uint8_t *digest)
+{
     const bd_token *found = NULL;
-    digest_of(shown.bytes, shown.size_bytes, digest);
     for (size_t i = 0; i < tokens->list.count; i++) {
         const bd_token *token = &tokens->list.items[i];
-        if (CRYPTO_memcmp(token->digest, digest, sizeof digest) == 0)
+        if (CRYPTO_memcmp(token->digest, digest, BD_TOKEN_DIGEST_BYTES) == 0)
             found = token;
     }
     return found;

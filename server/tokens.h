@@ -12,10 +12,9 @@
 #include "proto/base/error.h"
 #include "proto/base/vec.h"
 #include "proto/message.h"
+#include "server/principal.h"
 
 enum {
-    BD_TOKEN_NAME_BYTES = 65,
-    BD_TOKEN_DIGEST_BYTES = 32,
     BD_TOKEN_SECRET_BYTES = 64,       /* "burn_", 43 letters of base64url, 0 */
     BD_TOKEN_SHOWN_BYTES_MAX = 128,   /* what a client may show */
     BD_TOKEN_ORIGINS_BYTES_MAX = 1024,
@@ -44,10 +43,17 @@ char *bd_tokens_print(const bd_tokens *tokens, size_t *out_bytes);
  * origins, CONFLICT for a name in use, LIMIT. */
 bd_error *bd_tokens_add(bd_tokens *tokens, const bd_token *wanted,
                         char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
+/* A new secret and its digest. */
+bd_error *bd_token_make(char secret[BD_TOKEN_SECRET_BYTES],
+                        uint8_t digest[BD_TOKEN_DIGEST_BYTES]) BD_MUST_USE;
+void bd_token_digest(bd_text shown, uint8_t digest[BD_TOKEN_DIGEST_BYTES]);
+/* INVALID for a name or origins that a token cannot have. */
+bd_error *bd_token_check(const bd_token *wanted) BD_MUST_USE;
 /* False if there is none of that name. */
 bool bd_tokens_remove(bd_tokens *tokens, const char *name);
 /* The one with that secret, expired or not; NULL. Takes the same time for every wrong one. */
 const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown);
+const bd_token *bd_tokens_with(const bd_tokens *tokens, const uint8_t *digest);
 /* "" stands for a client that is no web page. */
 bool bd_token_allows_origin(const bd_token *token, const char *origin);
 

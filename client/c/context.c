@@ -354,16 +354,29 @@ burn_status burn_reload(burn_context *context)
     return ask_for_done(context, BD_MESSAGE_RELOAD);
 }
 
-burn_status burn_create_token(burn_context *context, const char *name, const char *scopes,
-                              uint64_t seconds, const char *origins, char **out_json)
+static burn_status ask_token(burn_context *context, bd_message_type type,
+                             const bd_token_wish *wish, char **out_json)
 {
     bd_error *error = bd_enter(context);
     if (error)
         return bd_finish(error);
     bd_pending pending = {0};
-    bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
-    bd_client_create_token(context->client, &wish, &pending);
+    bd_client_ask_token(context->client, type, wish, &pending);
     return finish_request(context, &pending, out_json);
+}
+
+burn_status burn_create_token(burn_context *context, const char *name, const char *scopes,
+                              uint64_t seconds, const char *origins, char **out_json)
+{
+    bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
+    return ask_token(context, BD_MESSAGE_TOKEN_CREATE, &wish, out_json);
+}
+
+burn_status burn_mint_token(burn_context *context, const char *name, const char *scopes,
+                            uint64_t seconds, const char *origins, char **out_json)
+{
+    bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
+    return ask_token(context, BD_MESSAGE_TOKEN_MINT, &wish, out_json);
 }
 
 burn_status burn_revoke_token(burn_context *context, const char *name)

@@ -41,6 +41,7 @@ typedef struct bd_client_facts {
     uint64_t session, credit_bytes;
     uint32_t batch_bytes_max, chunk_bytes_max;
     bool regions; /* both sides can share memory */
+    bool mints;   /* the daemon knows TOKEN_MINT */
     char resume_key[65]; /* "": a lost connection cannot be resumed */
     uint64_t resume_ms;
     uint32_t op_revision;
@@ -96,12 +97,15 @@ void bd_client_sync(bd_client *client, bd_pending *pending);
 void bd_client_ping(bd_client *client, bd_pending *pending);
 /* type: BD_MESSAGE_STATS and the other requests that have no more fields. */
 void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending);
-/* Texts may be NULL; seconds 0: it never expires. The answer is a report with the token. */
+/* Texts may be NULL; seconds 0: it never expires, a minted one in ten minutes. The answer is a
+ * report with the token. */
 typedef struct bd_token_wish {
     const char *name, *scopes, *origins;
     uint64_t seconds;
 } bd_token_wish;
-void bd_client_create_token(bd_client *client, const bd_token_wish *wish, bd_pending *pending);
+/* type: BD_MESSAGE_TOKEN_CREATE, or _MINT for one that acts for this session's identity. */
+void bd_client_ask_token(bd_client *client, bd_message_type type, const bd_token_wish *wish,
+                         bd_pending *pending);
 void bd_client_revoke_token(bd_client *client, const char *name, bd_pending *pending);
 void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
                       const uint8_t *records, size_t records_bytes, bd_pending *pending);

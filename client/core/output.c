@@ -288,11 +288,18 @@ void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending)
     enqueue(client, &message, NULL, 0);
 }
 
-void bd_client_create_token(bd_client *client, const bd_token_wish *wish, bd_pending *pending)
+void bd_client_ask_token(bd_client *client, bd_message_type type, const bd_token_wish *wish,
+                         bd_pending *pending)
 {
     if (!begin(client, pending))
         return;
-    bd_message message = {.type = BD_MESSAGE_TOKEN_CREATE,
+    if (type == BD_MESSAGE_TOKEN_MINT && !client->facts.mints) {
+        bd_client_end_pending(client, pending,
+                              BD_ERROR(UNSUPPORTED, "this daemon is too old to mint tokens"));
+        return;
+    }
+    /* Both messages have the same layout. */
+    bd_message message = {.type = type,
                           .token_create = {.request = pending->request,
                                            .name = bd_text_of(wish->name),
                                            .scopes = bd_text_of(wish->scopes),

@@ -30,7 +30,9 @@ bd_client *bd_client_create(const char *library, const char *device, const char 
                                   .version = BURN_PROTOCOL_VERSION,
                                   .op_revision = burn_op_table_revision,
                                   .device = bd_text_of(device),
-                                  .features = {.count = 1, .items = {bd_text_of("regions")}},
+                                  .features = {.count = 2,
+                                               .items = {bd_text_of("regions"),
+                                                         bd_text_of("mint")}},
                                   .idle_ms = IDLE_MS,
                                   .token = bd_text_of(token)}};
     if (resumes)
@@ -143,8 +145,10 @@ static void welcome(bd_client *client, const struct bd_message_welcome *message)
     bd_text_copy(message->resume_key, facts->resume_key, sizeof facts->resume_key);
     facts->resume_ms = message->resume_ms;
     facts->op_revision = (uint32_t)message->op_revision;
-    for (uint32_t i = 0; i < message->features.count; i++)
+    for (uint32_t i = 0; i < message->features.count; i++) {
         facts->regions |= bd_text_equal(message->features.items[i], "regions");
+        facts->mints |= bd_text_equal(message->features.items[i], "mint");
+    }
     client->credit_bytes = message->credit_bytes;
     client->phase = BD_CLIENT_OPEN;
     bd_client_release_credit(client);

@@ -27,7 +27,7 @@ static const ctl_command commands[] = {
     {"config", "configuration in force"},
     {"names", "published values that this user sees"},
     {"invite", "[NAME]: one line with which a colleague connects; makes a token for 30 days"},
-    {"token", "create NAME, list, revoke NAME"},
+    {"token", "create NAME, list, revoke NAME; mint [NAME]: one for a web page, for minutes"},
     {"reload", "read configuration, certificate and tokens again"},
     {"drain", "let the daemon finish what is in flight and end"},
     {"shutdown", "the same"},
@@ -56,8 +56,8 @@ static void print_help(FILE *file)
                   "                 then $XDG_RUNTIME_DIR/burnd.sock, then /run/burnd/burnd.sock\n"
                   "  -o json        JSON instead of a table\n"
                   "  --count N      how often to ping\n"
-                  "  --scope NAMES  of a token: infer, compute, kernel, admin, metrics, peer;\n"
-                  "                 else infer,compute\n"
+                  "  --scope NAMES  of a token: infer, compute, kernel, admin, metrics, peer,\n"
+                  "                 mint; else infer,compute; of mint: infer\n"
                   "  --expires TIME of a token: 12h, 30d, never\n"
                   "  --origin URL   of a token: only pages of this https://host may show it;\n"
                   "                 may be repeated\n"
@@ -145,11 +145,12 @@ static int check_words(ctl_options *out)
         return out->word_count <= 2 ? EXIT_OK : complain_usage("not understood: ", out->words[2]);
     }
     if (strcmp(out->command, "token") == 0) {
-        bool lists = verb && strcmp(verb, "list") == 0;
-        if (!lists && !(verb && (!strcmp(verb, "create") || !strcmp(verb, "revoke"))))
-            return complain_usage("token needs create NAME, list or revoke NAME, not ",
+        bool lists = verb && strcmp(verb, "list") == 0, mints = verb && strcmp(verb, "mint") == 0;
+        bool others = verb && (!strcmp(verb, "create") || !strcmp(verb, "revoke"));
+        if (!lists && !mints && !others)
+            return complain_usage("token needs create NAME, list, revoke NAME or mint, not ",
                                   verb ? verb : "nothing");
-        if (out->word_count != (lists ? 2 : 3))
+        if (!(mints && out->word_count == 2) && out->word_count != (lists ? 2 : 3))
             return complain_usage(lists ? "token list takes no name" : "whose token, after ", verb);
         out->token.verb = verb;
         out->token.name = out->words[2];

@@ -43,12 +43,15 @@ static json_t *read_json(char *own_text, const char **out_problem)
     return json;
 }
 
-static json_t *create(burn_context *context, const ctl_token_options *options, const char *name,
-                      const char **out_problem)
+/* how: burn_create_token or burn_mint_token. */
+static json_t *make(burn_context *context, const ctl_token_options *options, const char *name,
+                    burn_status (*how)(burn_context *, const char *, const char *, uint64_t,
+                                       const char *, char **),
+                    const char **out_problem)
 {
     char *text = NULL;
-    if (burn_create_token(context, name, options->scopes, options->seconds, options->origins,
-                          &text) != BURN_STATUS_OK)
+    if (how(context, name, options->scopes, options->seconds, options->origins, &text) !=
+        BURN_STATUS_OK)
         return NULL;
     return read_json(text, out_problem);
 }
@@ -67,7 +70,9 @@ json_t *ctl_obey_token(burn_context *context, const ctl_token_options *options,
     if (strcmp(options->verb, "list") == 0)
         return list(context, "tokens", out_problem);
     if (strcmp(options->verb, "create") == 0)
-        return create(context, options, options->name, out_problem);
+        return make(context, options, options->name, burn_create_token, out_problem);
+    if (strcmp(options->verb, "mint") == 0)
+        return make(context, options, options->name, burn_mint_token, out_problem);
     if (burn_revoke_token(context, options->name) != BURN_STATUS_OK)
         return NULL;
     return json_pack("{s:s}", "revoked", options->name);
@@ -106,8 +111,8 @@ json_t *ctl_invite(burn_context *context, const ctl_token_options *options,
     time_t now = time(NULL);
     struct tm parts;
     strftime(name, sizeof name, "invite-%Y%m%d-%H%M%S", gmtime_r(&now, &parts));
-    json_t *token = url ? create(context, options, options->name ? options->name : name,
-                                 out_problem)
+    json_t *token = url ? make(context, options, options->name ? options->name : name,
+                               burn_create_token, out_problem)
                         : NULL;
     if (token)
         json_object_set(token, "url", url);

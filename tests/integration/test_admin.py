@@ -66,6 +66,7 @@ def test_tokens_outlive_the_daemon_and_revoking_ends_sessions(tmp_path):
         client, other = daemon.connect(token=secret), daemon.connect()
         assert client.sync()[1] == CODES["OK"]
         ctl(daemon, "token", "revoke", "ci")
+        client.expect("GOAWAY")
         fields = client.expect("ERROR")[0]
         assert fields[:2] == [0, CODES["UNAUTHENTICATED"]] and "revoked" in fields[2] and client.closed()
         assert refusal(daemon.socket(), token=secret)[0] == "UNAUTHENTICATED"
@@ -138,7 +139,7 @@ def test_reload(tmp_path):
         del tokens.lines["good"]
         tokens.write()
         ctl(daemon, "reload")
-        assert client.expect("ERROR")[0][1] == CODES["UNAUTHENTICATED"] and client.closed()
+        assert client.expect("GOAWAY") and client.expect("ERROR")[0][1] == CODES["UNAUTHENTICATED"] and client.closed()
         assert local.report("CONFIG")["idle_timeout"] == "30s"
         local.close()
 
@@ -149,3 +150,27 @@ def test_a_reload_of_a_daemon_without_files_is_fine():
             hang_up(daemon, "reloaded tokens=0")
         ctl(daemon, "drain")
         assert daemon.process.wait(10) == 0
+
+
+def test_a_backend_mints_tokens_for_its_pages():
+    with Daemon(tls=True) as daemon:
+        line = ctl(daemon, "invite", "app", "--scope=infer,compute,mint")
+        program = ("import burn\nburn.names.publish('weights', burn.ones(3))\n"
+                   "token = burn.mint_token(['infer', 'compute'], seconds=60, name='visitor')\n"
+                   "for wrong in (dict(scopes='admin'), dict(seconds=4000), dict(origins='here')):\n"
+                   "    try:\n        burn.mint_token(**wrong)\n"
+                   "    except (PermissionError, ValueError) as error:\n        print(type(error).__name__)\nprint(token)")
+        said = shell(f"{line}{sys.executable} -c \"$PROGRAM\"", PROGRAM=program)
+        *errors, token = said.stdout.split()
+        assert errors == ["DeniedError", "InvalidError", "InvalidError"], said
+        page = "import burn; print(burn.names.get('weights').sum().item())"
+        assert shell(f"{line}export BURN_TOKEN={token}; {sys.executable} -c \"$PROGRAM\"", PROGRAM=page).stdout == "3.0\n"
+        mine = json.loads(ctl(daemon, "-o", "json", "token", "mint", "--expires=5min"))
+        assert mine["scopes"] == "infer" and mine["name"] == "" and re.fullmatch(r"burn_[\w-]{43}", mine["token"])
+        assert json.loads(ctl(daemon, "-o", "json", "token", "mint", "me", "--scope=metrics"))["name"] == "me"
+        assert "at most 3600 seconds" in ctl(daemon, "token", "mint", "--expires=2h", code=1)
+        assert "create NAME" in ctl(daemon, "token", "coin", code=2)
+        assert ctl(daemon, "-o", "json", "token", "list").count('"name"') == 1
+        ctl(daemon, "token", "revoke", "app")
+        gone = shell(f"{line}export BURN_TOKEN={token}; {sys.executable} -c \"$PROGRAM\"", PROGRAM=page)
+        assert gone.returncode == 1 and "not known" in gone.stderr, gone

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who is let in, as whom, and with which rights: tokens, certificates, users; what is counted."""
 
+import calendar
 import hashlib
+import json
 import os
 import secrets
 import socket
@@ -92,7 +94,7 @@ def test_tokens_over_tls(tokens, tmp_path):
         assert refusal(connect(daemon), token=page)[0] == "DENIED"
         assert refusal(connect(daemon), token="x" * 129)[0] == "PROTOCOL"
         assert refusals(daemon) == {"no_identity": 1, "unknown_token": 6, "expired_token": 1, "wrong_origin": 1,
-                                    "foreign_user": 0, "lacking_scope": 0}
+                                    "foreign_user": 0, "lacking_scope": 0, "ended_token": 0}
         local = daemon.connect()
         principals = {row["principal"]: row["transport"] for row in local.report("SESSIONS")}
         assert principals == {"token:good": "tls", f"uid:{os.getuid()}": "unix"}
@@ -295,3 +297,113 @@ def test_what_infer_may_do(tokens, tmp_path):
         assert caller.get(4)[2] == struct.pack("<f", 42)
         for wire in (caller, worker, boss):
             wire.close()
+
+
+def minted(client, name="", scopes="", seconds=0, origins="", request=50):
+    """The answer to TOKEN_MINT: the report, or the name of a code with its text."""
+    client.send(frame("TOKEN_MINT", [request, name, scopes, seconds, origins]))
+    answer, fields, payload = client.receive()
+    while answer == "CREDIT":
+        answer, fields, payload = client.receive()
+    if answer == "ERROR":
+        assert fields[0] == request
+        return next(name for name, code in CODES.items() if code == fields[1]), fields[2]
+    return json.loads(payload)
+
+
+def test_minted_tokens(tokens, tmp_path):
+    """They act for who minted them, with some of its rights, without a file write, and end with its token."""
+    app = tokens.add("app", "infer,compute,mint")
+    plain = tokens.add("plain", "infer,compute")
+    soon = tokens.add("soon", "infer,compute,mint", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 100)))
+    with Daemon(f"--state-dir={tmp_path}") as daemon:
+        before = (tmp_path / "tokens").read_bytes()
+        backend = daemon.connect(token=app, features=["mint"])
+        made = minted(backend, "visitor-1", "infer,compute", 60, "")
+        assert made["scopes"] == "infer,compute" and made["name"] == "visitor-1" and made["token"].startswith("burn_")
+        lives = calendar.timegm(time.strptime(made["expires"], "%Y-%m-%dT%H:%M:%SZ")) - time.time()
+        assert 50 < lives <= 60
+        page = daemon.connect(token=made["token"])
+        backend.put(1, F32, [1], b"abcd")
+        backend.send(frame("EXPORT", [2, "shared"], pack(["", 1])))
+        backend.expect("DONE")
+        page.send(frame("IMPORT", [3, "shared", 1, 1]))  # the same names
+        page.expect("IMPORTED")
+        assert page.get(1)[2] == b"abcd"
+        rows = {row.get("minted"): row["principal"] for row in daemon.connect().report("SESSIONS")}
+        assert rows["visitor-1"] == "token:app" and rows[None] is not None
+        narrow = daemon.connect(token=minted(backend)["token"], features=["mint"])  # infer alone
+        assert request_error(narrow, "EXPORT", [4, "x"], pack(["", 1])) == "DENIED"
+        assert minted(narrow)[0] == "DENIED"
+        assert minted(daemon.connect(token=plain, features=["mint"]))[0] == "DENIED"
+        for scopes in ("admin", "mint", "peer", "metrics", "infer,kernel"):
+            code, text = minted(backend, scopes=scopes)
+            assert code == "DENIED" and "infer,compute" in text, (scopes, text)
+        assert minted(backend, scopes="all")[0] == "INVALID"
+        assert minted(backend, seconds=3601) == ("INVALID", "a minted token lives at most 3600 seconds")
+        assert minted(backend, name="a b")[0] == "INVALID" and minted(backend, origins="nowhere")[0] == "INVALID"
+        bound = minted(backend, origins="https://a.org")["token"]
+        assert refusal(daemon.socket(), token=bound)[0] == "DENIED"
+        short = minted(daemon.connect(token=soon, features=["mint"]), seconds=3600)  # no longer than its parent
+        assert short["expires"] == tokens.lines["soon"].split()[3]
+        old = daemon.connect(token=app)  # without the feature the message is none
+        assert minted(old)[0] == "UNSUPPORTED"
+        assert (tmp_path / "tokens").read_bytes() == before
+        assert made["token"][5:] not in daemon.text()
+        boss = daemon.connect()
+        boss.send(frame("TOKEN_REVOKE", [6, "app"]))
+        boss.expect("DONE")
+        for ended in (backend, page, narrow):
+            assert ended.expect("GOAWAY")[0][0] == CODES["UNAUTHENTICATED"]
+            assert ended.expect("ERROR")[0][1:3] == [CODES["UNAUTHENTICATED"], "the token was revoked"] and ended.closed()
+        for gone in (app, made["token"], bound):
+            assert refusal(daemon.socket(), token=gone)[0] == "UNAUTHENTICATED"
+        assert daemon.connect(token=short["token"]).report("DEVICES")
+        assert refusals(daemon)["ended_token"] == 4
+
+
+def test_a_reload_ends_and_narrows_minted_tokens(tokens, tmp_path):
+    app = tokens.add("app", "infer,compute,metrics,mint")
+    with Daemon(f"--state-dir={tmp_path}") as daemon:
+        backend = daemon.connect(token=app, features=["mint"])
+        watcher = daemon.connect(token=minted(backend, scopes="metrics")["token"])
+        worker = daemon.connect(token=minted(backend, scopes="infer,compute")["token"])
+        tokens.lines["app"] = tokens.lines["app"].replace("infer,compute,metrics", "infer,compute")
+        tokens.write()
+        boss = daemon.connect()
+        boss.send(frame("RELOAD", [1]))
+        boss.expect("DONE")
+        assert request_error(watcher, "SESSIONS", [7]) == "DENIED" and worker.sync()[1] == CODES["OK"]
+        assert request_error(backend, "SESSIONS", [7]) == "DENIED"
+        tokens.add("app", "infer,compute,mint")  # another secret: the old one and its tokens are gone
+        boss.send(frame("RELOAD", [2]))
+        boss.expect("DONE")
+        for ended in (backend, watcher, worker):
+            assert ended.expect("GOAWAY") and ended.expect("ERROR")[0][1] == CODES["UNAUTHENTICATED"] and ended.closed()
+
+
+def test_sessions_end_when_their_token_expires(tokens, tmp_path):
+    """Also while they say nothing, and while they wait to be resumed."""
+    app = tokens.add("app", "infer,compute,mint")
+    with Daemon(f"--state-dir={tmp_path}", "--resume-grace=1h", tls=True) as daemon:
+        daemon.certificate = lambda: f"{tmp_path}/certificate.pem"
+        backend = daemon.connect(token=app, features=["mint"])
+        secret = minted(backend, scopes="compute", seconds=3)["token"]
+        idle = daemon.connect(token=secret)
+        lost = Wire(connect(daemon), greet=False)
+        lost.send(PREFACE + hello(token=secret, features=["resume"]))
+        lost.exactly(16)
+        key = lost.expect("WELCOME")[0][11]
+        assert len(key) == 64
+        lost.close()
+        assert idle.expect("GOAWAY")[0] == [CODES["UNAUTHENTICATED"], "the token has expired"]
+        assert idle.expect("ERROR")[0][1] == CODES["UNAUTHENTICATED"] and idle.closed()
+        watcher = daemon.connect()
+        assert eventually(lambda: watcher.report("STATS")["sessions"]["open"] == 2, 20)
+        assert watcher.report("STATS")["refusals"]["ended_token"] == 2
+        again = connect(daemon)
+        again.sendall(PREFACE + frame("RESUME", [1, secret, key, 0]))
+        client = Wire(again, greet=False)
+        client.exactly(16)
+        assert client.receive()[1][1] == CODES["UNAUTHENTICATED"]
+        assert backend.sync()[1] == CODES["OK"]

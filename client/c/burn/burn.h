@@ -151,7 +151,13 @@ BURN_API burn_status burn_reload(burn_context *context);
 BURN_API burn_status burn_create_token(burn_context *context, const char *name,
                                        const char *scopes, uint64_t seconds, const char *origins,
                                        char **out_json);
-/* Ends the token and the sessions that it opened. */
+/* A token for a page of this application: it acts for this session's own identity, with the scopes
+ * named (NULL: "infer"), which the session must have itself, besides the scope mint. It lives for
+ * seconds (0: 600; at most 3600), or until the session's own token ends, and is written to no file.
+ * name (NULL: none) is for burnctl sessions; origins and answer as in burn_create_token. */
+BURN_API burn_status burn_mint_token(burn_context *context, const char *name, const char *scopes,
+                                     uint64_t seconds, const char *origins, char **out_json);
+/* Ends the token, those that it minted, and the sessions of all of these. */
 BURN_API burn_status burn_revoke_token(burn_context *context, const char *name);
 BURN_API void burn_free(void *memory);
 BURN_API uint64_t burn_bytes_sent(const burn_context *context);

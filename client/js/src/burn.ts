@@ -28,6 +28,18 @@ export interface ConnectOptions extends WaitOptions {
   timeout?: number;
 }
 
+/** What mintToken() makes. */
+export interface TokenOptions {
+  /** Shown by `burnctl sessions`. */
+  name?: string;
+  /** Some of the session's own: "infer" (if left out), "compute", "kernel", "metrics". */
+  scopes?: readonly string[];
+  /** The origins whose pages may show it, as `https://app.example`; anyone if left out. */
+  origins?: readonly string[];
+  /** How long it lives: 600 if left out, at most 3600. */
+  seconds?: number;
+}
+
 /** How to make a tensor. */
 export interface TensorOptions<D extends DType = DType> {
   dtype?: D;
@@ -161,6 +173,17 @@ export class Burn {
   /** The daemon's counters, devices, sessions, kernels or settings, as `burnctl -o json` prints them. */
   report(kind: keyof typeof REPORTS, options?: WaitOptions): Promise<unknown> {
     return this._connection.report(kind, options);
+  }
+
+  /** A token that an application's server hands to one of its pages, with which the page connects by itself. It acts for
+   * the identity of this session, and lives for an hour at most, or until the session's own token ends. DENIED without
+   * the scope mint. */
+  async mintToken(wish: TokenOptions = {}, options?: WaitOptions): Promise<string> {
+    const { name = "", scopes = ["infer"], origins = [], seconds = 600 } = wish;
+    if (!Number.isInteger(seconds) || seconds < 1) throw invalid(`a token lives for a whole number of seconds, not ${seconds}`);
+    this._connection.check();
+    const request = this._core.mintToken(name, scopes.join(","), origins.join(","), seconds);
+    return (JSON.parse(await this._connection.request(request, options)) as { token: string }).token;
   }
 
   /** Makes the daemon finish what is under way and end, as SIGTERM does. */

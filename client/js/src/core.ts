@@ -76,6 +76,7 @@ interface Exports {
   publish_program(program: Pointer, name: Pointer): Pointer;
   import_program(name: Pointer): Pointer;
   imported_program(request: Pointer, number: number): Pointer;
+  mint_token(words: Pointer, seconds: number): Pointer;
   unpublish(name: Pointer): Pointer;
   list_names(prefix: Pointer): Pointer;
 }
@@ -462,6 +463,10 @@ export class Core {
     } finally {
       this.exports.pending_free(request);
     }
+  }
+
+  mintToken(name: string, scopes: string, origins: string, seconds: number): Pointer {
+    return this.exports.mint_token(this.put(encoder.encode([name, scopes, origins, ""].join("\0"))), seconds);
   }
 
   unpublish(name: string): Pointer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the package has in every environment.
-export { Burn, type ConnectOptions, type DataOptions, type TensorOptions } from "./burn.js";
+export { Burn, type ConnectOptions, type DataOptions, type TensorOptions, type TokenOptions } from "./burn.js";
 export type { WaitOptions } from "./connection.js";
 export type { ArrayOf, DType, Nested, NestedValues, TypedArray } from "./dtypes.js";
 export { BurnError, type BurnErrorCode } from "./errors.js";

@@ -12,15 +12,15 @@ import { hasBrowser, openBrowser } from "./browser.js";
 import { Daemon } from "./daemon.js";
 
 let daemon: Daemon, address: string, pin: string, www: string;
-const secret = `burn_${randomBytes(32).toString("base64url")}`;
+const [secret, minter] = [0, 0].map(() => `burn_${randomBytes(32).toString("base64url")}`) as [string, string];
 
 beforeAll(async () => {
-  const digest = createHash("sha256").update(secret).digest("hex");
+  const [digest, other] = [secret, minter].map((each) => createHash("sha256").update(each).digest("hex"));
   www = mkdtempSync(join(tmpdir(), "burn-js-tls-"));
   cpSync(fileURLToPath(new URL("../dist", import.meta.url)), join(www, "burn"), { recursive: true });
   writeFileSync(join(www, "index.html"), "<!doctype html><script type=module src=main.js></script>");
   writeFileSync(join(www, "main.js"), "import * as burn from './burn/browser.js'; window.burn = burn;");
-  daemon = await Daemon.prepared((state) => writeFileSync(join(state, "tokens"), `page ${digest} compute,infer - -\n`, { mode: 0o600 }),
+  daemon = await Daemon.prepared((state) => writeFileSync(join(state, "tokens"), `page ${digest} compute,infer - -\napp ${other} infer,mint - -\n`, { mode: 0o600 }),
     "--listen=tls://127.0.0.1:0", `--www=${www}`);
   const state = join(daemon.path, "../state");
   address = `tls://127.0.0.1:${await daemon.port("tls")}`;
@@ -33,6 +33,20 @@ afterAll(async () => {
 });
 
 const code = (promise: Promise<unknown>): Promise<string> => promise.then(() => "none", (error: BurnError) => error.code);
+
+it("mints tokens for pages, with fewer rights", async () => {
+  const burn = await connect(`${address}?pin=sha256:${pin}`, { token: minter });
+  const made = await burn.mintToken({ name: "visitor", seconds: 60 });
+  expect(made).toMatch(/^burn_[\w-]{43}$/);
+  const page = await connect(`${address}?pin=sha256:${pin}`, { token: made });
+  expect(await page.names.list()).toEqual([]);
+  expect(await code(page.names.publish("x", page.tensor([1])))).toBe("DENIED");
+  expect(await code(page.mintToken())).toBe("DENIED");
+  expect(await code(burn.mintToken({ scopes: ["admin"] }))).toBe("DENIED");
+  expect(await code(burn.mintToken({ seconds: 0.5 }))).toBe("INVALID");
+  page.close();
+  burn.close();
+});
 
 it("connects by TLS to the pinned daemon, with a token", async () => {
   const burn = await connect(`${address}?pin=sha256:${pin}`, { token: secret });

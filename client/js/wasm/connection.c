@@ -208,6 +208,17 @@ bd_pending *JS_EXPORT(ask)(int type)
     return pending;
 }
 
+/* words: name, scopes and origins, one text behind the other. */
+bd_pending *JS_EXPORT(mint_token)(const char *words, double seconds)
+{
+    bd_pending *pending = bd_alloc_zeroed(sizeof *pending);
+    bd_token_wish wish = {.name = words, .seconds = (uint64_t)seconds};
+    wish.scopes = words + strlen(words) + 1;
+    wish.origins = wish.scopes + strlen(wish.scopes) + 1;
+    bd_client_ask_token(instance.client, BD_MESSAGE_TOKEN_MINT, &wish, pending);
+    return pending;
+}
+
 int JS_EXPORT(done)(const bd_pending *pending)
 {
     return pending->done;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
-from typing import Any
+from typing import Any, Iterable
 
 from . import _core
 from ._dtype import device as Device
@@ -39,6 +39,16 @@ def ping() -> float:
 def stats() -> dict[str, Any]:
     """The daemon's counters, as `burnctl -o json stats` prints them."""
     return json.loads(_core.report("stats"))
+
+
+def mint_token(scopes: str | Iterable[str] = "infer", *, seconds: int = 600, origins: str | Iterable[str] = (),
+               name: str = "") -> str:
+    """A token that an application's backend hands to one of its pages, with which the page connects by itself. It acts
+    for the identity of this connection (its names, its quotas) with some of its scopes, and lives for an hour at most, or
+    until the connection's own token ends. Only pages of the origins may show it; with none given, anyone. The name is for
+    `burnctl sessions`. A PermissionError without the scope mint."""
+    scopes, origins = (each if isinstance(each, str) else ",".join(each) for each in (scopes, origins))
+    return json.loads(_core.mint_token(name, scopes, seconds, origins))["token"]
 
 
 def get_default_device() -> Device:

@@ -186,6 +186,24 @@ static PyObject *report(PyObject *module, PyObject *kind)
     return text;
 }
 
+/* mint_token(name, scopes, seconds, origins) */
+static PyObject *mint_token(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name = NULL, *scopes = NULL, *origins = NULL;
+    unsigned long long seconds = 0;
+    char *json = NULL;
+    burn_context *context = core_context();
+    if (!context || !PyArg_ParseTuple(args, "ssKs", &name, &scopes, &seconds, &origins))
+        return NULL;
+    burn_status status = burn_mint_token(context, name, scopes, seconds, origins, &json);
+    if (status != BURN_STATUS_OK)
+        return core_raise(status);
+    PyObject *text = PyUnicode_FromString(json);
+    burn_free(json);
+    return text;
+}
+
 static PyObject *bytes_sent(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -266,6 +284,7 @@ PyMethodDef core_connection_methods[] = {
     {"mark", mark, METH_NOARGS, "Ends a step."},
     {"ping", ping, METH_NOARGS, "Seconds of one round trip."},
     {"report", report, METH_O, "JSON: stats, devices, sessions, kernels or config."},
+    {"mint_token", mint_token, METH_VARARGS, "JSON of a token for a page."},
     {"bytes_sent", bytes_sent, METH_NOARGS, "Bytes sent to the daemon so far."},
     {"op_count", op_count, METH_NOARGS, "Ops recorded so far."},
     {"next_seed", next_seed, METH_O, "(seed, offset) for count random numbers."},

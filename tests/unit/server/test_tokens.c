@@ -143,7 +143,7 @@ START_TEST(scopes_and_rights)
     ck_assert_ptr_null(bd_scopes_parse(" compute,  admin ", 17, &scopes));
     ck_assert_uint_eq(scopes, BD_SCOPE_COMPUTE | BD_SCOPE_ADMIN);
     ck_assert_str_eq(bd_scopes_print(BD_SCOPE_EVERY, room),
-                     "infer,compute,kernel,admin,metrics,peer");
+                     "infer,compute,kernel,admin,metrics,peer,mint");
     static const struct {
         bd_message_type type;
         unsigned enough; /* 0: no one may */

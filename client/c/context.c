@@ -64,8 +64,8 @@ static bd_error *open_context(burn_context *context)
     struct timeval slice = {.tv_usec = BD_WAIT_SLICE_MS * 1000};
     if (setsockopt(context->fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)
         BD_FAIL(UNAVAILABLE, "the socket takes no time-out");
-    bool remote = strncmp(context->url, "tcp:", 4) == 0 || strncmp(context->url, "tls:", 4) == 0;
-    bool resumes = remote && context->resume_ms != 0;
+    bool local = strncmp(context->url, "unix:", 5) == 0 || context->daemon > 0;
+    bool resumes = !local && context->resume_ms != 0;
     context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device,
                                          context->token, resumes);
     memset(context->token, 0, sizeof context->token);

@@ -35,6 +35,10 @@ typedef struct bd_kept_part {
 typedef struct bd_kept {
     BD_VEC(bd_kept_part) parts;
     uint64_t from; /* offset of the first byte */
+    /* Within a WebSocket: where frames end that the daemon may not have whole, and where the last
+     * one ends that began, and the last one that it has. */
+    BD_VEC(uint64_t) frame_ends;
+    uint64_t last_end, whole_end;
 } bd_kept;
 
 struct burn_context {
@@ -132,6 +136,8 @@ void bd_resume_begin(burn_context *context);
 void bd_resume_keep(burn_context *context, const struct iovec *parts, size_t size_bytes);
 /* … until this, when they go back to the caller. */
 void bd_resume_settle(burn_context *context);
+/* A frame begins that must come as one message. */
+void bd_resume_frame(burn_context *context, uint64_t size_bytes);
 void bd_resume_end(burn_context *context); /* nothing is kept any more */
 /* Makes a lost connection anew, where both sides go on; or gives up. After an error (CANCELLED by
  * an interrupt) it is as lost as before and may be tried again. */

@@ -59,7 +59,8 @@ bool bd_link_flush_below(burn_context *context)
 static ssize_t result_of(burn_context *context, ssize_t count, bool ends)
 {
     bool passes = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-    if (count > 0 || passes || !(count < 0 || ends) || !context->resumes)
+    bool closed = context->websocket && bd_websocket_closed(context);
+    if (count > 0 || passes || !(count < 0 || ends) || closed || !context->resumes)
         return count;
     context->lost = true;
     context->lost_errno = count < 0 ? errno : 0;

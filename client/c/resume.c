@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A connection over TCP or TLS that was lost is made anew: both sides tell how many bytes they have
- * received since the first handshake and send again what the other lacks. Who waits for bytes makes
- * it anew; meanwhile he leaves the lock and looks for interrupts, and nothing is read or written.
- * Under the context's lock. */
+ * A connection over TCP, TLS or WebSocket that was lost is made anew: both sides tell how many
+ * bytes they have received since the first handshake and send again what the other lacks. Who waits
+ * for bytes makes it anew; meanwhile he leaves the lock and looks for interrupts, and nothing is
+ * read or written. Under the context's lock. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 
 #include "client/c/link.h"
 #include "client/c/secure.h"
+#include "client/c/websocket.h"
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 
@@ -92,6 +93,28 @@ void bd_resume_keep(burn_context *context, const struct iovec *parts, size_t siz
     }
 }
 
+/* Forgets the frames that the daemon has whole. */
+static void forget_frames(bd_kept *kept, uint64_t received)
+{
+    size_t gone = 0, count = kept->frame_ends.count;
+    uint64_t *ends = kept->frame_ends.items;
+    while (gone < count && ends[gone] <= received)
+        kept->whole_end = ends[gone++];
+    kept->frame_ends.count -= gone;
+    if (gone && gone < count)
+        memmove(ends, ends + gone, (count - gone) * sizeof *ends);
+}
+
+void bd_resume_frame(burn_context *context, uint64_t size_bytes)
+{
+    bd_kept *kept = &context->kept;
+    if (!context->resumes) /* it belongs to a handshake, or is sent again */
+        return;
+    forget_frames(kept, bd_client_peer_received(context->client));
+    kept->last_end += size_bytes;
+    *bd_vec_push(&kept->frame_ends) = kept->last_end;
+}
+
 void bd_resume_settle(burn_context *context)
 {
     bd_kept *kept = &context->kept;
@@ -115,6 +138,7 @@ void bd_resume_end(burn_context *context)
     for (size_t i = 0; i < kept->parts.count; i++)
         bd_free(kept->parts.items[i].own_block);
     bd_vec_deinit(&kept->parts);
+    bd_vec_deinit(&kept->frame_ends);
 }
 
 /* ---- a new connection ------------------------------------------------------------------------ */
@@ -219,6 +243,9 @@ static bd_error *attempt(burn_context *context, bool *out_further)
     forget(kept, received);
     if (received != kept->from)
         BD_FAIL(PROTOCOL, "the daemon has received what was not sent");
+    forget_frames(kept, received);
+    if (context->websocket && kept->frame_ends.count && received > kept->whole_end)
+        bd_websocket_rest(context, kept->frame_ends.items[0] - received);
     for (size_t i = 0; i < kept->parts.count; i++)
         BD_TRY(write_all(context, kept->parts.items[i].bytes, kept->parts.items[i].size));
     return NULL;
@@ -228,6 +255,8 @@ static void hang_up(burn_context *context)
 {
     bd_secure_free(context->secure);
     context->secure = NULL;
+    bd_free(context->websocket);
+    context->websocket = NULL;
     if (context->fd >= 0)
         close(context->fd);
     context->fd = -1;

@@ -203,8 +203,9 @@ static void put_pong(bd_websocket *websocket)
 }
 
 /* The head of a frame is complete: its message begins. */
-static void begin_message(bd_websocket *websocket)
+static void begin_message(burn_context *context)
 {
+    bd_websocket *websocket = context->websocket;
     uint64_t size = websocket->head_bytes;
     bd_frame frame;
     if (websocket->prefaced) {
@@ -212,6 +213,7 @@ static void begin_message(bd_websocket *websocket)
         size = error ? size : bd_frame_bytes(&frame);
         bd_error_free(error);
     }
+    bd_resume_frame(context, size);
     put_pong(websocket);
     put_header(websocket, BD_WS_BINARY, size);
     put(websocket, websocket->head, websocket->head_bytes);
@@ -221,8 +223,9 @@ static void begin_message(bd_websocket *websocket)
 }
 
 /* Takes what there is room for. */
-static size_t take(bd_websocket *websocket, const uint8_t *bytes, size_t size)
+static size_t take(burn_context *context, const uint8_t *bytes, size_t size)
 {
+    bd_websocket *websocket = context->websocket;
     size_t taken = 0;
     while (taken < size) {
         size_t head = websocket->prefaced ? BURN_FRAME_HEADER_BYTES : BURN_PREFACE_BYTES;
@@ -239,7 +242,7 @@ static size_t take(bd_websocket *websocket, const uint8_t *bytes, size_t size)
             memcpy(websocket->head + websocket->head_bytes, bytes + taken, part);
             websocket->head_bytes += part;
             if (websocket->head_bytes == head)
-                begin_message(websocket);
+                begin_message(context);
         }
         taken += part;
     }
@@ -274,7 +277,7 @@ ssize_t bd_websocket_write(burn_context *context, const struct iovec *parts, int
     bool full = false;
     for (int i = 0; i < count && !full; i++) {
         for (size_t offset = 0; offset < parts[i].iov_len && !full;) {
-            size_t part = take(context->websocket, (const uint8_t *)parts[i].iov_base + offset,
+            size_t part = take(context, (const uint8_t *)parts[i].iov_base + offset,
                                parts[i].iov_len - offset);
             offset += part;
             total += part;
@@ -285,6 +288,17 @@ ssize_t bd_websocket_write(burn_context *context, const struct iovec *parts, int
         return (ssize_t)total;
     errno = EAGAIN;
     return -1;
+}
+
+void bd_websocket_rest(burn_context *context, uint64_t size_bytes)
+{
+    put_header(context->websocket, BD_WS_BINARY, size_bytes);
+    context->websocket->left_bytes = size_bytes;
+}
+
+bool bd_websocket_closed(const burn_context *context)
+{
+    return context->websocket->closed;
 }
 
 void bd_websocket_finish(burn_context *context)

@@ -19,5 +19,9 @@ ssize_t bd_websocket_read(burn_context *context, uint8_t *bytes, size_t size);
 ssize_t bd_websocket_write(burn_context *context, const struct iovec *parts, int count);
 /* Hands on what it keeps; true while some of it remains. */
 bool bd_websocket_flush(burn_context *context);
+/* Between frames: what is written next is the rest of a frame of which the daemon has a part. */
+void bd_websocket_rest(burn_context *context, uint64_t size_bytes);
+/* True if the daemon has said goodbye. */
+bool bd_websocket_closed(const burn_context *context);
 /* Says goodbye. */
 void bd_websocket_finish(burn_context *context);

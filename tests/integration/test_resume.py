@@ -124,7 +124,7 @@ def run(code, url, **more):
 
 @pytest.fixture(scope="module")
 def daemon():
-    with Daemon("--resume-grace=5s", tcp=True) as running:
+    with Daemon("--resume-grace=600s", tcp=True) as running:
         yield running
 
 
@@ -142,11 +142,12 @@ def at_rest(daemon):
     return stats["sessions"]["open"] == 1 and stats["memory"]["device_bytes"] == 0
 
 
+@pytest.mark.parametrize("scheme", ["tcp", "ws"])
 @pytest.mark.parametrize("closes", [True, False])
 @pytest.mark.parametrize("seed, least, most", [(1, 2_000, 200_000), (2, 400, 60_000), (3, 100_000, 3_000_000)])
-def test_training_ends_with_the_same_bits(daemon, expected, seed, least, most, closes):
+def test_training_ends_with_the_same_bits(daemon, expected, scheme, seed, least, most, closes):
     proxy = Proxy(daemon.tcp_port(), seed, least, most, closes=closes)
-    done = run(TRAINING, proxy.url())
+    done = run(TRAINING, proxy.url(scheme))
     proxy.close()
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == expected
@@ -164,11 +165,12 @@ def test_a_program_that_ends_is_not_waited_for():
         assert "session lost" not in running.text()
 
 
-def test_training_over_tls_ends_with_the_same_bits(tmp_path, expected):
+@pytest.mark.parametrize("scheme", ["tls", "wss"])
+def test_training_over_tls_ends_with_the_same_bits(tmp_path, expected, scheme):
     token = Tokens(tmp_path).add("me", "compute")
     with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
         proxy = Proxy(daemon.tls_port(), 4, 20_000, 400_000)
-        done = run(TRAINING, f"{proxy.url('tls')}?pin={pin_of(daemon)}", BURN_TOKEN=token)
+        done = run(TRAINING, f"{proxy.url(scheme)}?pin={pin_of(daemon)}", BURN_TOKEN=token)
         proxy.close()
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == expected and proxy.connections > 5

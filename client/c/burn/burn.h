@@ -103,8 +103,8 @@ typedef struct burn_options {
     const char *url; /* unix:///path, tls:// or wss://host:port (WebSocket, where only HTTP gets
                         through), tcp:// or ws://host:port; NULL: BURN_URL,
                         $XDG_RUNTIME_DIR/burnd.sock, /run/burnd/burnd.sock, then a private daemon
-                        that ends with the context. ?resume=30: seconds for which a connection over
-                        TCP or TLS that was lost is tried again (at most those that the daemon
+                        that ends with the context. ?resume=30: seconds for which a connection that
+                        was lost, but a Unix socket, is tried again (at most those that the daemon
                         waits, which are the default); 0: not at all, nothing is kept for it and
                         the daemon frees all at once. ?device=NAME as below */
     const char *device;     /* NULL: the daemon's first */

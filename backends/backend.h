@@ -116,6 +116,10 @@ typedef struct bd_device_ops {
     /* NULL where the host can touch the memory. Else: zeros, in order with submissions.
      * Thread: device. */
     bd_error *(*clear)(bd_device *device, void *memory, size_t size_bytes) BD_MUST_USE;
+    /* NULL, or: the device begins anew after DEVICE_LOST. Before, nothing is in flight, and all its
+     * memory (but the host's, which stays) and all kernels were freed. Thread: device, while no
+     * other is in here. */
+    bd_error *(*reopen)(bd_device *device) BD_MUST_USE;
     /* NULL, or: makes ahead of time what most programs need, while nobody waits for it.
      * Thread: any, once. */
     void (*prepare)(bd_device *device);

@@ -25,6 +25,7 @@ struct bd_cache {
     atomic_flag prepared;
     bd_map entries;             /* hash → first of a chain */
     pthread_mutex_t lock;       /* of entries, for bd_cache_json */
+    pthread_rwlock_t running;   /* read: a job runs */
     bd_cached *newest, *oldest; /* unused */
     uint32_t unused_count;
 };
@@ -54,7 +55,9 @@ static void *compile_thread(void *user)
         bd_letter *letter = bd_mailbox_wait(cache->jobs);
         if (!letter)
             return NULL;
+        pthread_rwlock_rdlock(&cache->running);
         compile((bd_cached *)letter);
+        pthread_rwlock_unlock(&cache->running);
         bd_mailbox_push(cache->answers, letter);
     }
 }
@@ -68,6 +71,11 @@ bd_cache *bd_cache_create(const bd_device_ops *ops, bd_device *device, int threa
     cache->answers = answers;
     cache->jobs = bd_mailbox_create();
     pthread_mutex_init(&cache->lock, NULL);
+    pthread_rwlockattr_t writer_first;
+    pthread_rwlockattr_init(&writer_first);
+    pthread_rwlockattr_setkind_np(&writer_first, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&cache->running, &writer_first);
+    pthread_rwlockattr_destroy(&writer_first);
     if (threads < 1)
         threads = 2;
     if (threads > THREADS_MAX)
@@ -117,6 +125,7 @@ void bd_cache_destroy(bd_cache *cache)
     bd_map_deinit(&cache->entries);
     bd_mailbox_destroy(cache->jobs);
     pthread_mutex_destroy(&cache->lock);
+    pthread_rwlock_destroy(&cache->running);
     bd_free(cache);
 }
 
@@ -223,6 +232,13 @@ void bd_cache_release(bd_cached *cached)
 void bd_cache_finish(bd_cached *cached)
 {
     bd_cache *cache = cached->cache;
+    if (cached->stale) {
+        cached->stale = false;
+        bd_error_free(cached->job_error);
+        cached->job_error = NULL;
+        bd_mailbox_push(cache->jobs, &cached->letter);
+        return;
+    }
     pthread_mutex_lock(&cache->lock);
     cached->kernel = cached->job_kernel;
     cached->error = cached->job_error;
@@ -236,6 +252,45 @@ void bd_cache_finish(bd_cached *cached)
         link_unused(cache, cached);
     else
         forget(cache, cached);
+}
+
+/* ---- a device that is lost ---- */
+
+static void drop_kernel(const bd_cache *cache, bd_kernel **inout)
+{
+    if (*inout)
+        cache->ops->kernel_free(cache->device, *inout);
+    *inout = NULL;
+}
+
+void bd_cache_lose(bd_cache *cache)
+{
+    while (cache->oldest) {
+        bd_cached *oldest = cache->oldest;
+        unlink_unused(cache, oldest);
+        forget(cache, oldest);
+    }
+    pthread_rwlock_wrlock(&cache->running);
+    pthread_mutex_lock(&cache->lock);
+    uint64_t hash;
+    void *value;
+    for (size_t cursor = 0; bd_map_next(&cache->entries, &cursor, &hash, &value);) {
+        for (bd_cached *cached = value; cached; cached = cached->next) {
+            cached->stale = cached->state == BD_CACHED_COMPILING;
+            drop_kernel(cache, &cached->job_kernel);
+            drop_kernel(cache, &cached->kernel);
+            if (cached->state != BD_CACHED_READY)
+                continue;
+            cached->state = BD_CACHED_COMPILING;
+            bd_mailbox_push(cache->jobs, &cached->letter);
+        }
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void bd_cache_renew(bd_cache *cache)
+{
+    pthread_rwlock_unlock(&cache->running);
 }
 
 /* ---- for burnctl ---- */

@@ -38,6 +38,7 @@ struct bd_cached {
     bd_kernel *job_kernel; /* the job's answer, until the device thread takes it */
     bd_error *job_error;
     int64_t compile_us;
+    bool stale; /* what the job makes is for a device that was lost meanwhile */
     uint8_t family;
     atomic_uint_fast64_t launches, run_ns;
 };
@@ -54,4 +55,8 @@ bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program);
 void bd_cache_release(bd_cached *cached);
 /* Takes up the answer of a job; the entry may be gone afterwards. */
 void bd_cache_finish(bd_cached *cached);
+/* The device is lost: all kernels are freed, and those that plans use shall be compiled anew.
+ * Between these two no job runs. */
+void bd_cache_lose(bd_cache *cache);
+void bd_cache_renew(bd_cache *cache);
 char *bd_cache_json(bd_cache *cache);

@@ -33,7 +33,8 @@ enum {
 /* Thread: any. */
 typedef struct bd_core_counters {
     atomic_uint_fast64_t analyses, replays, launches, fallbacks, ops, cuts, known_plans, sessions,
-        run_ns, names;
+        run_ns, names, restarts;
+    atomic_bool device_is_gone; /* lost, and could not be opened again */
     bd_histogram queued, run, compiled;
 } bd_core_counters;
 

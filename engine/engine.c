@@ -114,6 +114,8 @@ static bd_session *session_of(bd_turn *turn)
 
 static bool has_room(const bd_core *core)
 {
+    if (bd_memory_is_lost(core->memory))
+        return false;
     return core->flight_count < 2 || core->flight_ns < BD_FLIGHT_NS_MAX;
 }
 
@@ -191,6 +193,7 @@ static void retire_done(bd_core *core)
         core->flight_count--;
         core->flight_ns -= run->charged_ns;
         count_launches(core, run);
+        bd_memory_note(core->memory, run->submission.error);
         bd_session *session = run->session;
         if (session) {
             charge(session, run);
@@ -339,6 +342,8 @@ static bool take_letters(bd_core *core, bd_letter *letter)
             break;
         case BD_LETTER_COMPILED:
             bd_histogram_add(&core->counters.compiled, ((bd_cached *)letter)->compile_us * 1000);
+            if (!((bd_cached *)letter)->stale)
+                bd_memory_note(core->memory, ((bd_cached *)letter)->job_error);
             bd_cache_finish((bd_cached *)letter);
             wake_parked(core);
             break;
@@ -399,6 +404,26 @@ static void flush_credits(bd_core *core)
         bd_session_flush_credit(session);
 }
 
+/* What lay on the device is poisoned, what comes from now on runs again. If the device cannot be
+ * opened, the next submission fails, too, and leads here again. */
+static void begin_anew(bd_core *core)
+{
+    bd_cache_lose(core->cache);
+    bd_error *loss = bd_memory_lose(core->memory);
+    bd_error *error = core->ops->reopen(core->device);
+    bd_memory_renew(core->memory);
+    bd_cache_renew(core->cache);
+    atomic_store(&core->counters.device_is_gone, error != NULL);
+    bd_count(&core->counters.restarts, !error);
+    if (error)
+        bd_log(BD_LOG_ERROR, "engine", "the device cannot be opened again: %s",
+               bd_error_text(error));
+    else
+        bd_log(BD_LOG_WARN, "engine", "the device is open again; %s", bd_error_text(loss));
+    bd_error_free(error);
+    bd_error_free(loss);
+}
+
 static void *device_thread(void *user)
 {
     bd_core *core = user;
@@ -406,6 +431,8 @@ static void *device_thread(void *user)
     pthread_setname_np(core->device_thread, "burn-device");
     bool idle_done = false;
     for (;;) {
+        if (bd_memory_is_lost(core->memory) && !core->flight_first)
+            begin_anew(core);
         int64_t wait_us = any_turn(core) ? 0 : idle_done ? -1 : BD_IDLE_US;
         bd_letter *letters =
             wait_us ? await_letters(core, wait_us) : bd_mailbox_take_all(core->letters, 0);

@@ -134,6 +134,8 @@ typedef struct bd_engine_stats {
     uint64_t names, named_bytes; /* published values, and the memory that counts as theirs */
     uint64_t code_bytes;
     uint64_t library_plans; /* made by a vendor's library */
+    uint64_t restarts; /* of the device, after it was lost */
+    bool device_is_gone; /* lost, and could not be opened again yet */
     uint64_t lent_us; /* processor time for which the device thread ran kernels */
     bd_histogram_view queued, run, compiled; /* requests until taken up; plans; kernels' code */
 } bd_engine_stats;

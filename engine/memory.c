@@ -18,6 +18,7 @@ struct bd_memory {
                                          submissions; a result where an arena was would make the
                                          next one look for another place */
     bd_map accounts;                  /* of open sessions */
+    bd_account *closed;               /* those of others that still have buffers */
     BD_VEC(char *) principals; /* names, by number - 1 */
     atomic_uint_fast64_t cleared_bytes;
     bd_buffer *unused;
@@ -25,6 +26,8 @@ struct bd_memory {
     uint64_t used_bytes;
     uint64_t buffer_count;
     uint64_t next_serial;
+    bd_error *loss; /* why the device is lost; under the lock */
+    atomic_bool lost;
     atomic_uint_fast64_t submitted, completed;
 };
 
@@ -56,6 +59,7 @@ bool bd_memory_destroy(bd_memory *memory)
     for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &session, &account);)
         bd_free(account);
     bd_map_deinit(&memory->accounts);
+    bd_error_free(memory->loss);
     for (size_t i = 0; i < memory->principals.count; i++)
         bd_free(memory->principals.items[i]);
     bd_vec_deinit(&memory->principals);
@@ -92,14 +96,28 @@ void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal)
     pthread_mutex_unlock(&memory->lock);
 }
 
+/* A closed account lasts as long as its buffers. True if it has ended. */
+static bool end_if_over(bd_memory *memory, bd_account *account)
+{
+    if (!account->closed || account->buffers)
+        return false;
+    bd_account **place = &memory->closed;
+    while (*place != account)
+        place = &(*place)->next_closed;
+    *place = account->next_closed;
+    bd_free(account);
+    return true;
+}
+
 void bd_memory_close(bd_memory *memory, uint64_t session)
 {
     pthread_mutex_lock(&memory->lock);
     bd_account *account = bd_map_remove(&memory->accounts, session);
     if (account) {
         account->closed = true;
-        if (!account->buffers)
-            bd_free(account);
+        account->next_closed = memory->closed;
+        memory->closed = account;
+        end_if_over(memory, account);
     }
     pthread_mutex_unlock(&memory->lock);
 }
@@ -229,8 +247,12 @@ static bd_error *make_own(bd_memory *memory, bd_span *span, bd_memory_user user,
     if (!foreign)
         return NULL;
     atomic_fetch_add(&memory->cleared_bytes, span->size_bytes);
-    if (user != BD_MEMORY_HOST && memory->ops->clear)
-        return memory->ops->clear(memory->device, bd_span_bytes(span), span->size_bytes);
+    if (user != BD_MEMORY_HOST && memory->ops->clear) {
+        bd_error *error =
+            memory->ops->clear(memory->device, bd_span_bytes(span), span->size_bytes);
+        bd_memory_note(memory, error);
+        return error;
+    }
     memset(bd_span_bytes(span), 0, span->size_bytes);
     return NULL;
 }
@@ -254,6 +276,7 @@ bd_error *bd_memory_alloc(bd_memory *memory, bd_account *account, size_t size_by
     uint64_t principal = account->principal;
     bd_error *error = alloc_locked(memory, account, size_bytes, user, out);
     pthread_mutex_unlock(&memory->lock);
+    bd_memory_note(memory, error);
     return error ? error : own_buffer(out, principal);
 }
 
@@ -296,9 +319,9 @@ void bd_buffer_release(bd_buffer *buffer)
     unlink_buffer(account, buffer);
     memory->used_bytes -= buffer->size_bytes;
     memory->buffer_count--;
-    bd_spans_give(memory->spans[buffer->user], buffer->span, atomic_load(&memory->submitted));
-    if (account->closed && !account->buffers)
-        bd_free(account);
+    if (buffer->span)
+        bd_spans_give(memory->spans[buffer->user], buffer->span, atomic_load(&memory->submitted));
+    (void)end_if_over(memory, account);
     buffer->next = memory->unused;
     memory->unused = buffer;
     pthread_mutex_unlock(&memory->lock);
@@ -347,6 +370,7 @@ bd_error *bd_buffer_to_device(bd_buffer *buffer)
     pthread_mutex_lock(&memory->lock);
     bd_error *error = move_locked(memory, buffer);
     pthread_mutex_unlock(&memory->lock);
+    bd_memory_note(memory, error);
     return error;
 }
 
@@ -366,6 +390,7 @@ bd_error *bd_buffer_for_host(bd_buffer *buffer, bd_buffer **out)
         error = memory->ops->copy_out(memory->device, copy->bytes, buffer->bytes,
                                       buffer->size_bytes);
     if (error) {
+        bd_memory_note(memory, error);
         bd_buffer_release(copy);
         return error;
     }
@@ -381,6 +406,61 @@ void bd_memory_set_submitted(bd_memory *memory, uint64_t submission)
 void bd_memory_set_completed(bd_memory *memory, uint64_t submission)
 {
     atomic_store(&memory->completed, submission);
+}
+
+void bd_memory_note(bd_memory *memory, const bd_error *error)
+{
+    if (!error || bd_error_code(error) != BD_CODE_DEVICE_LOST || !memory->ops->reopen)
+        return;
+    pthread_mutex_lock(&memory->lock);
+    if (!memory->loss)
+        memory->loss = BD_ERROR(DEVICE_LOST, "what lay on the device went with it: %s",
+                                bd_error_text(error));
+    pthread_mutex_unlock(&memory->lock);
+    atomic_store(&memory->lost, true);
+}
+
+bool bd_memory_is_lost(const bd_memory *memory)
+{
+    return atomic_load(&memory->lost);
+}
+
+static void lose_buffers(const bd_account *account, bd_error *loss)
+{
+    for (bd_buffer *buffer = account->buffers; buffer; buffer = buffer->next) {
+        if (buffer->user == BD_MEMORY_HOST)
+            continue;
+        buffer->bytes = NULL;
+        buffer->span = NULL;
+        if (!buffer->error)
+            buffer->error = bd_error_retain(loss);
+    }
+}
+
+bd_error *bd_memory_lose(bd_memory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    bd_error *loss = memory->loss;
+    memory->loss = NULL;
+    atomic_store(&memory->lost, false);
+    uint64_t number;
+    void *account;
+    for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &number, &account);)
+        lose_buffers(account, loss);
+    for (account = memory->closed; account; account = ((bd_account *)account)->next_closed)
+        lose_buffers(account, loss);
+    for (int i = 0; i < BD_MEMORY_USERS; i++) {
+        if (i == BD_MEMORY_HOST)
+            continue;
+        bd_spans_destroy(memory->spans[i]);
+        memory->spans[i] = bd_spans_create(memory->ops, memory->device, false);
+    }
+    return loss;
+}
+
+void bd_memory_renew(bd_memory *memory)
+{
+    pthread_mutex_unlock(&memory->lock);
 }
 
 void bd_memory_visit(bd_memory *memory, bd_account *account,
@@ -403,10 +483,8 @@ bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, bd_account **
     if (!error && account != before) {
         unlink_buffer(before, buffer);
         link_buffer(account, buffer);
-        if (before->closed && !before->buffers) {
-            bd_free(before);
+        if (end_if_over(memory, before))
             before = account;
-        }
     }
     pthread_mutex_unlock(&memory->lock);
     if (!error)

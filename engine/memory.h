@@ -29,6 +29,7 @@ typedef struct bd_account {
     uint64_t used_bytes;               /* under the lock */
     struct bd_buffer *buffers;         /* live ones; under the lock */
     bool closed;                       /* under the lock */
+    struct bd_account *next_closed;    /* under the lock */
     atomic_uint_fast64_t tensors, ops, device_ns; /* written by the device thread */
 } bd_account;
 
@@ -41,7 +42,7 @@ typedef enum bd_memory_user {
 
 struct bd_buffer {
     atomic_uint_fast32_t count;
-    void *bytes;
+    void *bytes; /* NULL: gone with the device; then there is an error */
     size_t size_bytes;
     bd_memory *memory;
     bd_account *account;
@@ -93,6 +94,15 @@ void bd_memory_set_completed(bd_memory *memory, uint64_t submission);
  * account's limit would be passed. */
 bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account,
                            bd_account **out_before) BD_MUST_USE;
+
+/* An error of the device; DEVICE_LOST says that it must begin anew. Thread: any. */
+void bd_memory_note(bd_memory *memory, const bd_error *error);
+bool bd_memory_is_lost(const bd_memory *memory);
+/* The device's memory is freed: buffers that lay there have no bytes any more, and the error that
+ * was noted, of which the caller gets a reference. Nothing is in flight. Between these two no
+ * other thread allocates. Thread: device. */
+bd_error *bd_memory_lose(bd_memory *memory);
+void bd_memory_renew(bd_memory *memory);
 
 /* Calls visit for each live buffer of the account. Thread: device; visit must not release. */
 void bd_memory_visit(bd_memory *memory, bd_account *account,

@@ -151,6 +151,8 @@ static bd_error *find_externals(bd_run *run, const bd_binding *binding)
     for (uint32_t i = 0; i < count; i++) {
         const bd_history_saved *saved = saved_at(binding->trace, &externals[i]);
         run->externals[i] = saved ? saved->buffer : binding->buffers[externals[i].slot];
+        if (!run->externals[i]->bytes && run->externals[i]->error)
+            return bd_error_retain(run->externals[i]->error); /* lost with the device */
         BD_TRY(bd_buffer_to_device(run->externals[i]));
         run->external_serials[i] = run->externals[i]->serial;
         uint32_t slot = externals[i].slot;

@@ -30,6 +30,8 @@ void bd_engine_get_stats(bd_engine *engine, bd_engine_stats *out)
         .library_plans = device.library_plans,
         .names = read_counter(&core->counters.names),
         .named_bytes = bd_memory_bytes_from(core->memory, BD_HOLDERS_FROM),
+        .restarts = read_counter(&core->counters.restarts),
+        .device_is_gone = atomic_load(&core->counters.device_is_gone),
         .lent_us = device.lent_us,
         .cleared_bytes = bd_memory_cleared_bytes(core->memory),
     };

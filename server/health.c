@@ -33,7 +33,10 @@ bool bd_health_ready(bd_daemon *daemon, char **out_text)
 {
     daemon->ready_asked_ms = bd_daemon_now_ms(daemon);
     int64_t wait_ms = bd_health_device_wait_ms(daemon);
-    bool serves = !daemon->drain_asked_ms, answers = wait_ms <= DEVICE_WAIT_MS_MAX;
+    bd_engine_stats stats;
+    bd_engine_get_stats(daemon->engine, &stats);
+    bool serves = !daemon->drain_asked_ms;
+    bool answers = wait_ms <= DEVICE_WAIT_MS_MAX && !stats.device_is_gone;
     bool room = daemon->sessions.count < (size_t)daemon->config->sessions;
     *out_text = bd_alloc(TEXT_BYTES);
     snprintf(*out_text, TEXT_BYTES,
@@ -43,7 +46,10 @@ bool bd_health_ready(bd_daemon *daemon, char **out_text)
              "[%c] sessions: %zu of %" PRId64 " open\n",
              serves && answers && room ? "ready" : "not ready", serves ? '+' : '-',
              serves ? "yes" : "no, the daemon drains", answers ? '+' : '-', daemon->config->device,
-             answers ? "answers" : "does not answer", wait_ms, room ? '+' : '-',
+             stats.device_is_gone ? "is lost"
+             : answers            ? "answers"
+                                  : "does not answer",
+             wait_ms, room ? '+' : '-',
              daemon->sessions.count, daemon->config->sessions);
     return serves && answers && room;
 }

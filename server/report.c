@@ -70,6 +70,9 @@ static void report_stats(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "cuts", stats.cuts);
     bd_json_uint(json, "tensors", stats.tensors);
     bd_json_end_object(json);
+    bd_json_begin_object(json, "device");
+    bd_json_uint(json, "restarts", stats.restarts);
+    bd_json_end_object(json);
     bd_json_begin_object(json, "memory");
     bd_json_uint(json, "device_bytes", stats.device_bytes);
     bd_json_uint(json, "pool_bytes", stats.pool_bytes);

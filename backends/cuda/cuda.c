@@ -39,32 +39,46 @@ static void enter(const bd_device *device)
     (void)device->cuda->cuCtxSetCurrent(device->context);
 }
 
+/* Gives back all that lives in the context, then the context. */
+static void stop(bd_device *device)
+{
+    const bd_cuda_symbols *cuda = device->cuda;
+    if (!device->context)
+        return;
+    enter(device);
+    bd_cuda_flights_close(device);
+    bd_cuda_graphs_close(device);
+    bd_cuda_blas_close(device);
+    bd_cuda_dnn_close(device);
+    bd_cuda_dnn_open(device); /* holds nothing yet */
+    if (device->stream)
+        (void)cuda->cuStreamDestroy(device->stream);
+    if (device->out_stream)
+        (void)cuda->cuStreamDestroy(device->out_stream);
+    if (device->uploaded)
+        (void)cuda->cuEventDestroy(device->uploaded);
+    if (device->ring_device)
+        (void)cuda->cuMemFree(device->ring_device);
+    if (device->ring)
+        (void)cuda->cuMemFreeHost(device->ring);
+    if (device->counters)
+        (void)cuda->cuMemFree(device->counters);
+    (void)cuda->cuDevicePrimaryCtxRelease(device->number);
+    device->context = device->stream = device->out_stream = device->uploaded = NULL;
+    device->ring = NULL;
+    device->ring_device = device->counters = 0;
+    device->ring_at = 0;
+    device->blas_refused = false;
+}
+
 static void cuda_close(bd_device *device)
 {
     if (!device)
         return;
-    const bd_cuda_symbols *cuda = device->cuda;
-    if (device->context) {
-        enter(device);
-        bd_cuda_flights_close(device);
-        bd_cuda_graphs_close(device);
-        bd_cuda_blas_close(device);
-        bd_cuda_dnn_close(device);
-        if (device->stream)
-            (void)cuda->cuStreamDestroy(device->stream);
-        if (device->out_stream)
-            (void)cuda->cuStreamDestroy(device->out_stream);
-        if (device->uploaded)
-            (void)cuda->cuEventDestroy(device->uploaded);
-        if (device->ring_device)
-            (void)cuda->cuMemFree(device->ring_device);
-        if (device->ring)
-            (void)cuda->cuMemFreeHost(device->ring);
-        if (device->counters)
-            (void)cuda->cuMemFree(device->counters);
-        (void)cuda->cuDevicePrimaryCtxRelease(device->number);
-    }
+    stop(device);
+    bd_cuda_dnn_close(device);
     bd_object_cache_close(device->cache);
+    pthread_mutex_destroy(&device->hosts_lock);
     bd_free(device);
 }
 
@@ -92,7 +106,6 @@ static bd_error *read_facts(bd_device *device)
 static bd_error *start(bd_device *device)
 {
     const bd_cuda_symbols *cuda = device->cuda;
-    BD_TRY(read_facts(device));
     BD_TRY(bd_cuda_check(cuda->cuDevicePrimaryCtxRetain(&device->context, device->number),
                          "open the GPU"));
     enter(device);
@@ -138,7 +151,10 @@ static bd_error *cuda_open(const bd_device_options *options, bd_device **out)
     device->tf32_convolutions = options->tf32 != BD_TF32_OFF;
     device->tf32_products = options->tf32 == BD_TF32_ALL;
     bd_cuda_dnn_open(device);
-    bd_error *err = start(device);
+    pthread_mutex_init(&device->hosts_lock, NULL);
+    bd_error *err = read_facts(device);
+    if (!err)
+        err = start(device);
     if (err) {
         cuda_close(device);
         return err;
@@ -147,6 +163,18 @@ static bd_error *cuda_open(const bd_device_options *options, bd_device **out)
         open_cache(device, options);
     *out = device;
     return NULL;
+}
+
+static bd_error *cuda_reopen(bd_device *device)
+{
+    stop(device);
+    BD_TRY(bd_cuda_check(device->cuda->cuDevicePrimaryCtxReset(device->number), "reset the GPU"));
+    bd_error *error = start(device);
+    if (!error)
+        error = bd_cuda_host_pin_all(device);
+    if (error)
+        stop(device);
+    return error;
 }
 
 static void cuda_describe(bd_device *device, bd_device_facts *out)
@@ -192,16 +220,13 @@ static void cuda_free(bd_device *device, void *memory, size_t size_bytes)
 static bd_error *cuda_host_alloc(bd_device *device, size_t size_bytes, void **out)
 {
     enter(device);
-    return bd_cuda_check(device->cuda->cuMemHostAlloc(out, size_bytes ? size_bytes : 1, 0),
-                         "allocate pinned memory");
+    return bd_cuda_host_alloc(device, size_bytes, out);
 }
 
 static void cuda_host_free(bd_device *device, void *memory, size_t size_bytes)
 {
-    (void)size_bytes;
     enter(device);
-    if (memory)
-        (void)device->cuda->cuMemFreeHost(memory);
+    bd_cuda_host_free(device, memory, size_bytes);
 }
 
 static bd_error *cuda_copy_in(bd_device *device, void *to, const void *from, size_t size_bytes)
@@ -406,20 +431,23 @@ static bd_error *compile_fresh(bd_device *device, const bd_kir *program, const u
 }
 
 /* The kernel from the cache if it is there and loads; else *out stays NULL. */
-static void from_cache(bd_device *device, const bd_kir *program, const uint8_t *key,
-                       size_t key_bytes, bd_kernel **out)
+static bd_error *from_cache(bd_device *device, const bd_kir *program, const uint8_t *key,
+                            size_t key_bytes, bd_kernel **out)
 {
     size_t size = 0;
     uint8_t *image = bd_object_cache_get(device->cache, key, key_bytes, &size);
     if (!image)
-        return;
+        return NULL;
     bd_error *err = load_kernel(device, program, image, out);
     bd_free(image);
     if (!err) {
         atomic_fetch_add(&device->cache_hits, 1);
         atomic_fetch_add(&device->code_bytes, size);
     }
+    if (err && bd_error_code(err) == BD_CODE_DEVICE_LOST)
+        return err; /* another image would not load either */
     bd_error_free(err);
+    return NULL;
 }
 
 static bd_error *cuda_compile(bd_device *device, const bd_kir *program, bd_kernel **out)
@@ -429,8 +457,8 @@ static bd_error *cuda_compile(bd_device *device, const bd_kir *program, bd_kerne
     bd_kernel *kernel = NULL;
     bd_error *err = NULL;
     if (device->cache)
-        from_cache(device, program, key, key_bytes, &kernel);
-    if (!kernel)
+        err = from_cache(device, program, key, key_bytes, &kernel);
+    if (!kernel && !err)
         err = compile_fresh(device, program, key, key_bytes, &kernel);
     bd_free(key);
     if (!err)
@@ -459,6 +487,7 @@ static const bd_device_ops OPS = {
     .copy_in = cuda_copy_in,
     .copy_out = cuda_copy_out,
     .clear = cuda_clear,
+    .reopen = cuda_reopen,
     .compile = cuda_compile,
     .kernel_free = cuda_kernel_free,
     .scratch_bytes = cuda_scratch_bytes,

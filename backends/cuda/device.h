@@ -45,7 +45,15 @@ struct bd_device {
     char *ring;
     uint64_t ring_device;
     size_t ring_at;
+    struct bd_cuda_host *hosts; /* pinned pieces; under the lock */
+    pthread_mutex_t hosts_lock;
 };
+
+/* Pinned memory of the host, which outlives the GPU's context. Thread: any. */
+bd_error *bd_cuda_host_alloc(bd_device *device, size_t size_bytes, void **out) BD_MUST_USE;
+void bd_cuda_host_free(bd_device *device, void *memory, size_t size_bytes);
+/* All of it, in a new context. Thread: device. */
+bd_error *bd_cuda_host_pin_all(bd_device *device) BD_MUST_USE;
 
 /* A thread of its own waits for submissions, in order, and tells that they are done. */
 bd_error *bd_cuda_flights_open(bd_device *device) BD_MUST_USE;

@@ -213,6 +213,11 @@ static void run_launches(batch *b)
 
 void bd_cuda_submit(bd_device *device, bd_submission *submission)
 {
+    if (!device->flights) {
+        submission->error = BD_ERROR(DEVICE_LOST, "the GPU is lost and could not be opened again");
+        submission->done(submission);
+        return;
+    }
     (void)device->cuda->cuCtxSetCurrent(device->context);
     bd_cuda_flight *flight = bd_cuda_flight_begin(device, submission);
     batch b = {.device = device,

@@ -11,7 +11,8 @@
 
 /* CUresult. After a lost one the context is of no use any more. */
 enum { OUT_OF_MEMORY = 2 };
-static const int lost[] = {46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
+static const int lost[] = {46,  201, 214, 700, 702, 709, 710, 714,
+                           715, 716, 717, 718, 719, 721, 999};
 
 static bd_cuda_symbols symbols;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT, compiler_once = PTHREAD_ONCE_INIT,

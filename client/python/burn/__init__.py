@@ -41,9 +41,12 @@ inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 _core.set_hook("getitem", _indexing.getitem)
 _core.set_hook("setitem", _indexing.setitem)
 
-Error = _core.Error
-DtypeError, InvalidError, RangeError = _core.DtypeError, _core.InvalidError, _core.RangeError
-OutOfMemoryError, AcceleratorError = _core.OutOfMemoryError, _core.DeviceError
+from ._core import (  # noqa: E402,F401
+    CancelledError, ConflictError, ConnectionError, DeadlineError, DeniedError, DeviceError, DeviceLostError, DtypeError, Error,
+    InternalError, InvalidError, LimitError, NotFoundError, OutOfMemoryError, ProtocolError, RangeError, UnauthenticatedError,
+    UnsupportedError,
+)
+AcceleratorError = DeviceError
 __version__ = "0.1.0"
 
 from . import accelerator, amp, autograd, backends, compiler, cuda, distributed, distributions, func, nn, optim  # noqa: E402,F401

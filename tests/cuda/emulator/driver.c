@@ -2,7 +2,8 @@
  * libcuda.so.1 and libnvrtc.so.13 for hosts without a GPU: kernels become functions of the host
  * (compile.py) and run at once. Only what backends/cuda/symbols.def names, and one device.
  *   EMULATOR_FAIL=launch:3    the third launch gives CUDA error 701 (too many resources),
- *   EMULATOR_FAIL=memory:3    or 2 (out of memory); lost:3 and all that follows: 700;
+ *   EMULATOR_FAIL=memory:3    or 2 (out of memory); lost:3 and all that follows: 700, until a
+ *                             reset; gone:3 likewise, and no reset helps;
  *   EMULATOR_FAIL=graph       no graph can be made */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -85,6 +86,14 @@ API cuDevicePrimaryCtxRelease_v2(int device)
     return 0;
 }
 
+API cuDevicePrimaryCtxReset_v2(int device)
+{
+    (void)device;
+    const char *how = getenv("EMULATOR_FAIL");
+    lost = how && strncmp(how, "gone", 4) == 0 ? LOST : 0;
+    return lost;
+}
+
 API cuCtxSetCurrent(void *context)
 {
     (void)context;
@@ -116,6 +125,20 @@ API cuMemHostAlloc(void **out, size_t size, unsigned flags)
 API cuMemFreeHost(void *memory)
 {
     free(memory);
+    return 0;
+}
+
+API cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
+{
+    (void)memory;
+    (void)size;
+    (void)flags;
+    return lost;
+}
+
+API cuMemHostUnregister(void *memory)
+{
+    (void)memory;
     return 0;
 }
 
@@ -351,7 +374,7 @@ API cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     void (*run)(void **) = NULL;
     memcpy(&run, &function, sizeof run);
     launches++;
-    if (fails("lost"))
+    if (fails("lost") || fails("gone"))
         lost = LOST;
     int code = lost ? lost : fails("memory") ? NO_MEMORY : fails("launch") ? NO_RESOURCES : 0;
     if (code || block_x > 256 || block_x % 32)

@@ -117,7 +117,7 @@ void bd_memory_close(bd_memory *memory, uint64_t session)
         account->closed = true;
         account->next_closed = memory->closed;
         memory->closed = account;
-        end_if_over(memory, account);
+        (void)end_if_over(memory, account);
     }
     pthread_mutex_unlock(&memory->lock);
 }

@@ -24,7 +24,7 @@ BURND = os.environ.get("BURND") or str(ROOT / "build/release/bin/burnd")
 
 def op_revision():
     text = (ROOT / "proto/ops_gen.c").read_text()
-    return int(re.search(r"burn_op_table_revision = (0[xX][0-9a-fA-F]+|\d+)", text)[1], 0)
+    return int(re.search(r"burn_op_table_revision = (\d+)", text)[1])
 
 
 def pack(value):
@@ -96,8 +96,8 @@ def frame(name, fields, payload=b"", flags=None, kind=None, stream=0, reserved=0
     return header + message + bytes(padding) + payload
 
 
-def hello(device="", revision=None, version=1, features=(), token=""):
-    return frame("HELLO", ["wire.py", version, op_revision() if revision is None else revision, device, list(features), 0, token])
+def hello(device="", version=1, features=(), token=""):
+    return frame("HELLO", ["wire.py", version, op_revision(), device, list(features), 0, token])
 
 
 class Closed(Exception):

@@ -14,7 +14,11 @@
 #include "proto/base/hash.h"
 #include "proto/base/map.h"
 
-enum { THREADS_MAX = 16, UNUSED_MAX = 512 };
+enum {
+    THREADS_MAX = 16,
+    UNUSED_MAX = 512,
+    JOB_US = 20000, /* what a job is thought to take until it is done */
+};
 
 struct bd_cache {
     const bd_device_ops *ops;
@@ -28,6 +32,8 @@ struct bd_cache {
     pthread_rwlock_t running;   /* read: a job runs */
     bd_cached *newest, *oldest; /* unused */
     uint32_t unused_count;
+    bd_cached *held; /* the latest first */
+    int64_t due_ns;  /* when one of them can begin, or has waited for too long */
 };
 
 static void compile(bd_cached *cached)
@@ -94,6 +100,7 @@ static void free_entry(bd_cache *cache, bd_cached *cached)
         cache->ops->kernel_free(cache->device, cached->job_kernel);
     bd_error_free(cached->error);
     bd_error_free(cached->job_error);
+    bd_quota_release(cached->quota);
     bd_free(cached->bytes);
     bd_free(cached);
 }
@@ -183,7 +190,119 @@ static bd_cached *find(const bd_cache *cache, uint64_t hash, const uint8_t *byte
     return cached;
 }
 
-bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program)
+/* ---- quotas ---- */
+
+static void begin(bd_cache *cache, bd_cached *cached)
+{
+    bd_quota_spend(cached->quota, BD_QUOTA_COMPILE, JOB_US);
+    bd_mailbox_push(cache->jobs, &cached->letter);
+}
+
+/* The job has ended. */
+static void settle(bd_cached *cached)
+{
+    bd_quota_spend(cached->quota, BD_QUOTA_COMPILE, cached->compile_us - JOB_US);
+    bd_quota_release(cached->quota);
+    cached->quota = NULL;
+}
+
+static void unhold(bd_cache *cache, bd_cached *cached)
+{
+    bd_cached **link = &cache->held;
+    while (*link != cached)
+        link = &(*link)->next_held;
+    *link = cached->next_held;
+    cached->held_ns = 0;
+}
+
+static void note_due(bd_cache *cache, const bd_cached *cached, int64_t wait_ns, int64_t now_ns)
+{
+    int64_t end_ns = cached->held_ns + atomic_load(&cached->quota->book->wait_ns);
+    int64_t due_ns = now_ns + wait_ns < end_ns ? now_ns + wait_ns : end_ns;
+    if (!cache->due_ns || due_ns < cache->due_ns)
+        cache->due_ns = due_ns;
+}
+
+static void begin_or_hold(bd_cache *cache, bd_cached *cached)
+{
+    int64_t wait_ns = bd_quota_wait_ns(cached->quota, BD_QUOTA_COMPILE);
+    if (!wait_ns) {
+        begin(cache, cached);
+        return;
+    }
+    cached->held_ns = bd_now_ns();
+    cached->next_held = cache->held;
+    cache->held = cached;
+    atomic_fetch_add(&cached->quota->book->waited[BD_QUOTA_COMPILE], 1);
+    note_due(cache, cached, wait_ns, cached->held_ns);
+}
+
+/* Somebody else, who has time for it, waits for a job that is held back. */
+static void take_over(bd_cache *cache, bd_cached *cached, bd_quota *quota)
+{
+    if (!cached->held_ns || bd_quota_wait_ns(quota, BD_QUOTA_COMPILE))
+        return;
+    unhold(cache, cached);
+    bd_quota_release(cached->quota);
+    cached->quota = bd_quota_retain(quota);
+    begin(cache, cached);
+}
+
+/* True if it has waited for too long and failed, with somebody waiting for it. */
+static bool advance(bd_cache *cache, bd_cached *cached, int64_t now_ns)
+{
+    int64_t wait_ns = bd_quota_wait_ns(cached->quota, BD_QUOTA_COMPILE);
+    bool late = now_ns - cached->held_ns >= atomic_load(&cached->quota->book->wait_ns);
+    if (cached->users && wait_ns && !late) {
+        cached->next_held = cache->held;
+        cache->held = cached;
+        note_due(cache, cached, wait_ns, now_ns);
+        return false;
+    }
+    cached->held_ns = 0;
+    if (cached->users && !wait_ns) {
+        begin(cache, cached);
+        return false;
+    }
+    bool awaited = cached->users > 0;
+    if (awaited)
+        cached->job_error = bd_quota_refuse(cached->quota, BD_QUOTA_COMPILE);
+    bd_quota_release(cached->quota);
+    cached->quota = NULL;
+    bd_cache_finish(cached);
+    return awaited;
+}
+
+bool bd_cache_advance(bd_cache *cache)
+{
+    bool failed = false;
+    int64_t now_ns = bd_now_ns();
+    if (!cache->held || now_ns < cache->due_ns)
+        return false;
+    bd_cached *oldest_first = NULL;
+    while (cache->held) {
+        bd_cached *latest = cache->held;
+        cache->held = latest->next_held;
+        latest->next_held = oldest_first;
+        oldest_first = latest;
+    }
+    cache->due_ns = 0;
+    while (oldest_first) {
+        bd_cached *next = oldest_first->next_held;
+        failed |= advance(cache, oldest_first, now_ns);
+        oldest_first = next;
+    }
+    return failed;
+}
+
+int64_t bd_cache_due_ns(const bd_cache *cache)
+{
+    return cache->held ? cache->due_ns : 0;
+}
+
+/* ---- entries ---- */
+
+bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program, bd_quota *quota)
 {
     size_t size_bytes = 0;
     uint8_t *bytes = bd_kir_serialize(program, &size_bytes);
@@ -193,6 +312,7 @@ bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program)
         bd_free(bytes);
         if (cached->users++ == 0 && cached->state == BD_CACHED_READY)
             unlink_unused(cache, cached);
+        take_over(cache, cached, quota);
         return cached;
     }
     cached = bd_alloc_zeroed(sizeof *cached);
@@ -202,12 +322,13 @@ bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program)
     cached->bytes = bytes;
     cached->size_bytes = size_bytes;
     cached->users = 1;
+    cached->quota = bd_quota_retain(quota);
     cached->family = (uint8_t)program->family;
     pthread_mutex_lock(&cache->lock);
     cached->next = bd_map_get(&cache->entries, hash);
     bd_map_put(&cache->entries, hash, cached);
     pthread_mutex_unlock(&cache->lock);
-    bd_mailbox_push(cache->jobs, &cached->letter);
+    begin_or_hold(cache, cached);
     return cached;
 }
 
@@ -232,6 +353,8 @@ void bd_cache_release(bd_cached *cached)
 void bd_cache_finish(bd_cached *cached)
 {
     bd_cache *cache = cached->cache;
+    if (cached->quota)
+        settle(cached);
     if (cached->stale) {
         cached->stale = false;
         bd_error_free(cached->job_error);
@@ -276,7 +399,7 @@ void bd_cache_lose(bd_cache *cache)
     void *value;
     for (size_t cursor = 0; bd_map_next(&cache->entries, &cursor, &hash, &value);) {
         for (bd_cached *cached = value; cached; cached = cached->next) {
-            cached->stale = cached->state == BD_CACHED_COMPILING;
+            cached->stale = cached->state == BD_CACHED_COMPILING && !cached->held_ns;
             drop_kernel(cache, &cached->job_kernel);
             drop_kernel(cache, &cached->kernel);
             if (cached->state != BD_CACHED_READY)

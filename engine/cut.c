@@ -45,7 +45,7 @@ static bd_error *analyse(bd_session *session, const bd_trace *trace, bd_known **
     bd_count(&core->counters.analyses, 1);
     BD_TRY(bd_plan_build(trace, &core->plan_options, &plan));
     plan->serial = ++core->next_plan;
-    *out = bd_known_create(plan, trace, core->cache);
+    *out = bd_known_create(plan, trace, core->cache, session->account->quota);
     bd_trie_insert(core->trie, tracer->key.items, tracer->ends.items, tracer->ends.count,
                    tracer->tail.items, tracer->tail.count, bd_known_retain(*out),
                    bd_known_bytes(*out));
@@ -115,7 +115,7 @@ void bd_session_cut(bd_session *session)
         session->waiting_is_known = known != NULL;
         if (known) {
             session->waiting = bd_known_retain(known);
-            bd_known_retry(known, session->core->cache);
+            bd_known_retry(known, session->core->cache, session->account->quota);
             resume_at_once(session);
             return;
         }

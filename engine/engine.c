@@ -9,6 +9,7 @@
 
 #include "engine/core.h"
 #include "engine/engine_parts.h"
+#include "engine/throttle.h"
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 #include "proto/base/assert.h"
@@ -36,6 +37,7 @@ void bd_request_destroy(bd_request *request)
         return;
     bd_buffer_release(request->buffer);
     bd_error_free(request->error);
+    bd_quota_release(request->quota);
     bd_free(request->payload);
     bd_free(posted_of(request));
 }
@@ -43,7 +45,8 @@ void bd_request_destroy(bd_request *request)
 void bd_engine_post(bd_engine *engine, bd_request *own_request)
 {
     if (own_request->kind == BD_REQUEST_SESSION_OPEN) /* uploads may begin at once */
-        bd_memory_open(engine->core.memory, own_request->session, own_request->name);
+        bd_memory_open(engine->core.memory, own_request->session, own_request->name,
+                       own_request->quota);
     posted_of(own_request)->posted_ns = bd_now_ns();
     bd_mailbox_push(engine->core.letters, &posted_of(own_request)->letter);
 }
@@ -128,7 +131,7 @@ void bd_core_make_ready(bd_core *core, bd_session *session)
 {
     if (bd_session_can_resume(session))
         bd_turns_wait(core->turns, &session->turn, BD_TURN_DEVICE);
-    else if (bd_session_can_step(session))
+    else if (bd_session_can_step(session) && !bd_throttle_holds(session))
         bd_turns_wait(core->turns, &session->turn, BD_TURN_THREAD);
     else if (!session->first && !session->waiting && session->in_flight == 0)
         bd_turns_rest(&session->turn);
@@ -150,7 +153,7 @@ static void take_turn(bd_core *core)
     int64_t begin_ns = bd_now_ns();
     if (turn->kind == BD_TURN_DEVICE)
         bd_session_resume(session);
-    else
+    else if (!bd_throttle_holds(session)) /* others of its principal may have been before it */
         bd_session_step(session);
     bd_turns_charge(turn, bd_now_ns() - begin_ns + 1);
     bd_core_make_ready(core, session);
@@ -258,8 +261,8 @@ static void open_session(bd_core *core, const bd_request *request)
     bd_account *account = bd_memory_account(core->memory, request->session);
     if (!account || bd_map_get(&core->sessions, request->session))
         return;
-    bd_session *session = bd_session_create(core, request->session, account,
-                                            bd_names_holder(core->names, request->name));
+    bd_holder *holder = bd_names_join(core->names, request->name, request->quota);
+    bd_session *session = bd_session_create(core, request->session, account, holder);
     session->only_calls = request->only_calls;
     bd_turns_join(core->turns, &session->turn, request->name);
     bd_map_put(&core->sessions, request->session, session);
@@ -277,7 +280,9 @@ static void drop_session(bd_core *core, bd_session *session)
     bd_map_remove(&core->sessions, session->number);
     core->sessions_dropped = true;
     uint64_t number = session->number;
+    bd_holder *holder = session->holder;
     bd_session_destroy(session);
+    bd_names_leave(core->names, holder);
     bd_memory_close(core->memory, number);
     bd_count(&core->counters.sessions, UINT64_MAX);
 }
@@ -433,14 +438,16 @@ static void *device_thread(void *user)
     for (;;) {
         if (bd_memory_is_lost(core->memory) && !core->flight_first)
             begin_anew(core);
-        int64_t wait_us = any_turn(core) ? 0 : idle_done ? -1 : BD_IDLE_US;
+        bd_throttle_advance(core);
+        int64_t idle_us = any_turn(core) ? 0 : idle_done ? -1 : BD_IDLE_US;
+        int64_t wait_us = bd_throttle_wait_us(core, idle_us);
         bd_letter *letters =
             wait_us ? await_letters(core, wait_us) : bd_mailbox_take_all(core->letters, 0);
         if (letters) {
             idle_done = false;
             if (take_letters(core, letters))
                 break;
-        } else if (!any_turn(core) && !core->flight_first) {
+        } else if (wait_us == idle_us && !any_turn(core) && !core->flight_first) {
             flush_credits(core);
             bd_memory_trim(core->memory);
             if (core->sessions_dropped)

@@ -11,6 +11,7 @@
 #include "backends/backend.h"
 #include "proto/base/error.h"
 #include "proto/base/histogram.h"
+#include "proto/base/quota.h"
 #include "proto/limits.h"
 #include "proto/ops.h"
 
@@ -46,7 +47,7 @@ void bd_buffer_release(bd_buffer *buffer);
 
 /* ---- requests ---- */
 typedef enum bd_request_kind {
-    BD_REQUEST_SESSION_OPEN,  /* name: the principal; only_calls */
+    BD_REQUEST_SESSION_OPEN,  /* name: the principal; quota; only_calls */
     BD_REQUEST_SESSION_CLOSE, /* frees all that the session holds; the reply says when it is done */
     BD_REQUEST_OPS,           /* payload: op records; first_output: id of the first output */
     BD_REQUEST_PUT,           /* id, type, buffer: a completed upload */
@@ -79,6 +80,7 @@ typedef struct bd_request {
     burn_tensor_type type;   /* PUT */
     bd_buffer *buffer; /* PUT; moves. NULL: the upload was refused, the tensor is poisoned … */
     bd_error *error;   /* … with this; moves */
+    bd_quota *quota;   /* SESSION_OPEN: of the principal, or NULL; moves */
     uint8_t *payload;  /* OPS, PROGRAM_DEFINE, EXPORT*: heap (bd_alloc), moves */
     size_t payload_bytes;
     size_t credit_bytes; /* given back to the client when the request was taken up */

@@ -125,7 +125,8 @@ static void count_arguments(bd_known *known)
     }
 }
 
-bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache)
+bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache,
+                           bd_quota *quota)
 {
     bd_known *known = bd_alloc_zeroed(sizeof *known);
     known->count = 1;
@@ -137,7 +138,7 @@ bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *ca
     count_arguments(known);
     known->kernels = BD_ARENA_ARRAY(&known->arena, bd_cached *, own_plan->program_count);
     for (uint32_t i = 0; i < own_plan->program_count; i++)
-        known->kernels[i] = bd_cache_get(cache, own_plan->programs[i]);
+        known->kernels[i] = bd_cache_get(cache, own_plan->programs[i], quota);
     return known;
 }
 
@@ -183,13 +184,13 @@ bool bd_known_ready(bd_known *known, bd_error **out_error)
     return true;
 }
 
-void bd_known_retry(bd_known *known, bd_cache *cache)
+void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota)
 {
     for (uint32_t i = 0; i < known->plan->program_count; i++) {
         if (known->kernels[i]->state != BD_CACHED_FAILED)
             continue;
         bd_cached *failed = known->kernels[i];
-        known->kernels[i] = bd_cache_get(cache, known->plan->programs[i]);
+        known->kernels[i] = bd_cache_get(cache, known->plan->programs[i], quota);
         bd_cache_release(failed);
     }
 }

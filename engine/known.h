@@ -47,8 +47,9 @@ struct bd_known {
     uint32_t idle_count;
 };
 
-/* Consumes the plan. Kernels that the cache lacks begin to compile. */
-bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache);
+/* Consumes the plan. Kernels that the cache lacks begin to compile, at the quota's cost. */
+bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache,
+                           bd_quota *quota);
 bd_known *bd_known_retain(bd_known *known);
 void bd_known_release(bd_known *known);
 /* Host memory that it takes. */
@@ -56,7 +57,7 @@ size_t bd_known_bytes(const bd_known *known);
 /* Whether no kernel is being compiled; then out_error (borrowed) is why one failed, or NULL. */
 bool bd_known_ready(bd_known *known, bd_error **out_error);
 /* Compiles anew what failed on an earlier arrival. */
-void bd_known_retry(bd_known *known, bd_cache *cache);
+void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota);
 
 /* Offsets of the arena's groups for their sizes; returns the arena's size. */
 size_t bd_known_place(const bd_known *known, const size_t *group_bytes, size_t *out_offsets);

@@ -45,6 +45,12 @@ bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_
     return memory;
 }
 
+static void destroy_account(bd_account *account)
+{
+    bd_quota_release(account->quota);
+    bd_free(account);
+}
+
 bool bd_memory_destroy(bd_memory *memory)
 {
     if (!memory)
@@ -57,7 +63,7 @@ bool bd_memory_destroy(bd_memory *memory)
     uint64_t session;
     void *account;
     for (size_t cursor = 0; bd_map_next(&memory->accounts, &cursor, &session, &account);)
-        bd_free(account);
+        destroy_account(account);
     bd_map_deinit(&memory->accounts);
     bd_error_free(memory->loss);
     for (size_t i = 0; i < memory->principals.count; i++)
@@ -84,13 +90,14 @@ static uint64_t principal_number(bd_memory *memory, const char *name)
     return memory->principals.count;
 }
 
-void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal)
+void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal, bd_quota *quota)
 {
     pthread_mutex_lock(&memory->lock);
     if (!bd_map_get(&memory->accounts, session)) {
         bd_account *account = bd_alloc_zeroed(sizeof *account);
         account->session = session;
         account->principal = principal_number(memory, principal);
+        account->quota = bd_quota_retain(quota);
         bd_map_put(&memory->accounts, session, account);
     }
     pthread_mutex_unlock(&memory->lock);
@@ -105,7 +112,7 @@ static bool end_if_over(bd_memory *memory, bd_account *account)
     while (*place != account)
         place = &(*place)->next_closed;
     *place = account->next_closed;
-    bd_free(account);
+    destroy_account(account);
     return true;
 }
 
@@ -145,6 +152,7 @@ static bd_error *check_account(const bd_memory *memory, const bd_account *accoun
 static bd_error *check_limits(const bd_memory *memory, const bd_account *account, uint64_t wanted)
 {
     BD_TRY(check_account(memory, account, wanted));
+    BD_TRY(bd_quota_check(account->quota, BD_QUOTA_MEMORY, wanted));
     if (wanted > memory->bytes_max - memory->used_bytes || memory->used_bytes > memory->bytes_max)
         BD_FAIL(NO_MEMORY,
                 "memory limit of the device: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
@@ -200,6 +208,7 @@ static void unlink_buffer(bd_account *account, const bd_buffer *buffer)
     if (buffer->next)
         buffer->next->previous = buffer->previous;
     account->used_bytes -= buffer->size_bytes;
+    bd_quota_add(account->quota, BD_QUOTA_MEMORY, -(int64_t)buffer->size_bytes);
 }
 
 static void link_buffer(bd_account *account, bd_buffer *buffer)
@@ -211,6 +220,7 @@ static void link_buffer(bd_account *account, bd_buffer *buffer)
         account->buffers->previous = buffer;
     account->buffers = buffer;
     account->used_bytes += buffer->size_bytes;
+    bd_quota_add(account->quota, BD_QUOTA_MEMORY, (int64_t)buffer->size_bytes);
 }
 
 static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t size_bytes,
@@ -480,6 +490,8 @@ bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, bd_account **
     bd_account *before = buffer->account;
     if (account != before)
         error = check_account(memory, account, buffer->size_bytes);
+    if (!error && account->quota != before->quota)
+        error = bd_quota_check(account->quota, BD_QUOTA_MEMORY, buffer->size_bytes);
     if (!error && account != before) {
         unlink_buffer(before, buffer);
         link_buffer(account, buffer);

@@ -26,6 +26,7 @@ typedef struct bd_memory bd_memory;
 typedef struct bd_account {
     uint64_t session;
     uint64_t principal; /* number of its name */
+    bd_quota *quota;    /* of the principal; NULL: none */
     uint64_t used_bytes;               /* under the lock */
     struct bd_buffer *buffers;         /* live ones; under the lock */
     bool closed;                       /* under the lock */
@@ -61,14 +62,16 @@ bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_
 /* All buffers must have been released; false, and memory is leaked, if some were not. */
 bool bd_memory_destroy(bd_memory *memory);
 
-/* The principal's name is copied. */
-void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal);
+/* The principal's name is copied; its quota may be NULL. */
+void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal,
+                    bd_quota *quota);
 /* Buffers stay valid until released, but nothing new can be allocated. */
 void bd_memory_close(bd_memory *memory, uint64_t session);
 /* NULL if the session is not open. Valid for the device thread until it closes the session. */
 bd_account *bd_memory_account(bd_memory *memory, uint64_t session);
 
-/* LIMIT when the session's limit would be passed, NO_MEMORY the engine's or the device's. */
+/* LIMIT when the session's or the principal's limit would be passed, NO_MEMORY the engine's or the
+ * device's. */
 bd_error *bd_memory_alloc(bd_memory *memory, bd_account *account, size_t size_bytes,
                           bd_memory_user user, bd_buffer **out) BD_MUST_USE;
 bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_bytes,

@@ -15,6 +15,7 @@ struct bd_holder {
     bd_holder *next;
     char *principal;
     bd_account *account;
+    size_t sessions;     /* open ones */
     size_t count;        /* names that it published */
     bd_named_list names; /* its own, in order of bd_name_compare */
 };
@@ -92,19 +93,45 @@ void bd_names_destroy(bd_names *names)
     bd_free(names);
 }
 
-bd_holder *bd_names_holder(bd_names *names, const char *principal)
+bd_holder *bd_names_join(bd_names *names, const char *principal, bd_quota *quota)
 {
-    for (bd_holder *holder = names->holders; holder; holder = holder->next)
-        if (strcmp(holder->principal, principal) == 0)
-            return holder;
+    for (bd_holder *holder = names->holders; holder; holder = holder->next) {
+        if (strcmp(holder->principal, principal) != 0)
+            continue;
+        holder->sessions++;
+        return holder;
+    }
     uint64_t number = BD_HOLDERS_FROM + names->holder_count++;
     bd_holder *holder = bd_alloc_zeroed(sizeof *holder);
-    bd_memory_open(names->memory, number, principal);
+    bd_memory_open(names->memory, number, principal, quota);
+    holder->sessions = 1;
     holder->account = bd_memory_account(names->memory, number);
     holder->principal = bd_strdup(principal);
     holder->next = names->holders;
     names->holders = holder;
     return holder;
+}
+
+/* Who has neither sessions nor names is forgotten. */
+static void sweep(bd_names *names)
+{
+    for (bd_holder **link = &names->holders, *holder; (holder = *link);) {
+        if (holder->sessions || holder->count) {
+            link = &holder->next;
+            continue;
+        }
+        *link = holder->next;
+        bd_memory_close(names->memory, holder->account->session);
+        bd_vec_deinit(&holder->names);
+        bd_free(holder->principal);
+        bd_free(holder);
+    }
+}
+
+void bd_names_leave(bd_names *names, bd_holder *holder)
+{
+    holder->sessions--;
+    sweep(names);
 }
 
 size_t bd_names_count(const bd_names *names)
@@ -256,6 +283,7 @@ static bd_error *publish(bd_names *names, bd_holder *holder, bd_publication *pub
     holder->count += parts->count;
     splice(names->memory, space, place, count, parts);
     bd_vec_clear(parts);
+    sweep(names);
     return NULL;
 }
 
@@ -274,6 +302,7 @@ bd_error *bd_names_remove(bd_names *names, bd_holder *holder, const char *name)
     if (!count)
         BD_FAIL(NOT_FOUND, "there is no name \"%s\"", name);
     splice(names->memory, space, place, count, &(bd_named_list){0});
+    sweep(names);
     return NULL;
 }
 

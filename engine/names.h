@@ -43,8 +43,9 @@ uint64_t bd_named_bytes(const bd_named *named, size_t count);
 bd_names *bd_names_create(bd_memory *memory, uint32_t names_max);
 void bd_names_clear(bd_names *names); /* ends all names */
 void bd_names_destroy(bd_names *names);
-/* Made at first; stays. */
-bd_holder *bd_names_holder(bd_names *names, const char *principal);
+/* A session more, or less; the holder lives while it has sessions or names. */
+bd_holder *bd_names_join(bd_names *names, const char *principal, bd_quota *quota);
+void bd_names_leave(bd_names *names, bd_holder *holder);
 size_t bd_names_count(const bd_names *names);
 
 /* Values that wait to be published together. */

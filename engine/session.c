@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "engine/core.h"
+#include "engine/throttle.h"
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 #include "proto/base/assert.h"
@@ -21,6 +22,7 @@ bd_session *bd_session_create(bd_core *core, uint64_t number, bd_account *accoun
     session->account = account;
     session->holder = holder;
     session->next_hidden = FIRST_HIDDEN_ID;
+    session->tensors_max = BD_TENSORS_MAX;
     bd_tensors_init(&session->tensors);
     bd_tracer_init(&session->tracer);
     return session;
@@ -223,7 +225,7 @@ static bool take_up(bd_session *session, bd_request *request)
 {
     switch (request->kind) {
     case BD_REQUEST_OPS:
-        return bd_stream_go_on(session, request);
+        return bd_throttle_go_on(session, request);
     case BD_REQUEST_PUT:
         put(session, request);
         return true;

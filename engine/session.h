@@ -69,6 +69,9 @@ typedef struct bd_session {
     bd_waiter *waiters;    /* by order */
     uint32_t publishing;   /* EXPORTs among them */
     bool awaits_names;     /* the first request reads names: those come first */
+    int64_t held_ns;       /* since when it waits for its op rate; 0: it does not */
+    bd_error *refusal;     /* why no ops are taken in this turn; NULL: they are */
+    uint64_t tensors_max;  /* BD_TENSORS_MAX, or 0 while ops are refused */
     bd_error *first_error; /* since the last SYNC; the one of the lowest op */
     size_t credit_bytes;   /* taken up, not yet given back */
 
@@ -137,5 +140,6 @@ void bd_naming_publish(bd_session *session, bd_waiter *waiter);
 bd_error *bd_stream_spoiled(bd_tensor *tensor);
 /* The tensor is used no more. */
 void bd_stream_free(bd_session *session, bd_tensor *tensor, uint64_t id);
-/* Applies records of the OPS request until it is used up (true) or a cut was made (false). */
-bool bd_stream_go_on(bd_session *session, const bd_request *request);
+/* Applies records of the OPS request until it is used up (true), or a cut was made or as many
+ * records and operands as the budget were (false). */
+bool bd_stream_go_on(bd_session *session, const bd_request *request, uint64_t budget);

@@ -189,10 +189,23 @@ static void begin_call(bd_session *session, const burn_op_record *record, const 
         fail(session, record, ids, op_index, error);
 }
 
-static bool has_room(bd_session *session, const burn_op_record *record, uint64_t op_index)
+/* Also while ops are refused tensors can be freed. */
+static bool refused(bd_session *session, const burn_op_record *record, const uint64_t *ids,
+                    uint64_t op_index)
 {
-    if (record->output_count + session->tensors.live <= BD_TENSORS_MAX)
+    if (record->info->number != BURN_OP_FREE)
+        fail(session, record, ids, op_index,
+             BD_ERROR(LIMIT, "%s: %s", record->info->name, bd_error_text(session->refusal)));
+    return record->info->number != BURN_OP_FREE;
+}
+
+static bool has_room(bd_session *session, const burn_op_record *record, const uint64_t *ids,
+                     uint64_t op_index)
+{
+    if (record->output_count + session->tensors.live <= session->tensors_max)
         return true;
+    if (session->refusal && record->output_count + session->tensors.live <= BD_TENSORS_MAX)
+        return !refused(session, record, ids, op_index);
     bd_error *error = BD_ERROR(LIMIT, "%s: the session has %" PRIu64 " tensors, %d are the limit",
                                record->info->name, session->tensors.live, BD_TENSORS_MAX);
     bd_error_set_op_index(error, op_index);
@@ -207,7 +220,7 @@ static void apply(bd_session *session, const burn_op_record *record, const uint6
 {
     bd_count(&session->core->counters.ops, 1);
     bd_count(&session->account->ops, 1);
-    if (!has_room(session, record, op_index))
+    if (!has_room(session, record, ids, op_index))
         return;
     if (!(record->info->flags & BURN_OP_CONTROL) || bd_trace_key_is_gradient(record->info)) {
         apply_op(session, record, ids, op_index);
@@ -312,14 +325,14 @@ static bd_error *next_record(bd_session *session, const bd_request *request, uin
     return NULL;
 }
 
-bool bd_stream_go_on(bd_session *session, const bd_request *request)
+bool bd_stream_go_on(bd_session *session, const bd_request *request, uint64_t budget)
 {
     bd_error *error = NULL;
     if (!session->begun) {
         session->begun = true;
         error = begin_batch(session, request);
     }
-    uint64_t epoch = session->tracer.epoch, budget = BD_STEP_COST_MAX;
+    uint64_t epoch = session->tracer.epoch;
     while (!error) {
         if (session->call && !go_on_with_call(session, &budget))
             return false;

@@ -14,6 +14,7 @@
 #include "proto/base/log.h"
 #include "server/credentials.h"
 #include "server/net.h"
+#include "server/quotas.h"
 #include "server/state.h"
 
 static const char tokens_file[] = "tokens";
@@ -130,6 +131,8 @@ bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out)
         error = load_users(config, &made);
     if (!error)
         error = bd_scopes_parse(scopes, strlen(scopes), &made.certificate_scopes);
+    if (!error)
+        error = bd_quotas_check(config);
     if (error) {
         bd_access_deinit(&made);
         return error;

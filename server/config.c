@@ -47,6 +47,14 @@ static const value_unit time_units[] = {
 };
 static const value_unit no_units[] = {{"", 1}, {NULL, 0}};
 
+/* Of a key that holds a number. */
+static const value_unit *units_of(const config_key *key)
+{
+    if (key->kind == KIND_COUNT)
+        return no_units;
+    return key->kind == KIND_BYTES ? byte_units : time_units;
+}
+
 static void *value_of(const bd_config *config, const config_key *key)
 {
     return (char *)(uintptr_t)config + key->offset;
@@ -173,13 +181,9 @@ static bd_error *set(bd_config *config, const config_key *key, const char *text,
     int64_t number = 0;
     switch (key->kind) {
     case KIND_COUNT:
-        BD_TRY(parse_number(key, no_units, text, &number));
-        break;
     case KIND_BYTES:
-        BD_TRY(parse_number(key, byte_units, text, &number));
-        break;
     case KIND_MILLIS:
-        BD_TRY(parse_number(key, time_units, text, &number));
+        BD_TRY(parse_number(key, units_of(key), text, &number));
         break;
     case KIND_CHOICE:
         BD_TRY(check_choice(key, text));
@@ -214,6 +218,13 @@ bd_error *bd_config_set(bd_config *config, const char *name, const char *text,
     const config_key *key;
     BD_TRY(find_key(name, &key));
     return set(config, key, text, source);
+}
+
+bd_error *bd_config_number(const char *name, const char *text, int64_t *out)
+{
+    const config_key *key;
+    BD_TRY(find_key(name, &key));
+    return parse_number(key, units_of(key), text, out);
 }
 
 void bd_config_init(bd_config *config)
@@ -437,10 +448,7 @@ int bd_config_at(const bd_config *config, int index, const char **out_key, char 
     case KIND_COUNT:
     case KIND_BYTES:
     case KIND_MILLIS:
-        print_number(number, *(const int64_t *)value,
-                     key->kind == KIND_COUNT   ? no_units
-                     : key->kind == KIND_BYTES ? byte_units
-                                               : time_units);
+        print_number(number, *(const int64_t *)value, units_of(key));
         *out_text = bd_strdup(number);
         break;
     case KIND_CHOICE:

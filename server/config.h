@@ -49,6 +49,9 @@ bd_error *bd_config_check_key(const char *key) BD_MUST_USE;
 bd_error *bd_config_set(bd_config *config, const char *key, const char *text,
                         bd_config_source source) BD_MUST_USE;
 
+/* Text as the value of a key that holds a number, in its unit. NOT_FOUND, INVALID. */
+bd_error *bd_config_number(const char *key, const char *text, int64_t *out) BD_MUST_USE;
+
 /* The key's value becomes that of from. True if it was another one. */
 bool bd_config_keep(bd_config *config, const bd_config *from, const char *key);
 

@@ -72,6 +72,7 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
         return error;
     }
     daemon->started_ms = bd_daemon_now_ms(daemon);
+    bd_quotas_limit(&daemon->quotas, config);
     error = daemon->embedded ? NULL : bd_access_load(config, true, &daemon->access);
     if (!error && *config->www)
         error = bd_files_open(config->www, &daemon->www_fd);
@@ -473,6 +474,7 @@ void bd_daemon_close(bd_daemon *daemon)
     if (uv_loop_close(&daemon->loop) != 0)
         bd_log(BD_LOG_ERROR, "daemon", "handles are left in the loop");
     bd_map_deinit(&daemon->sessions);
+    bd_quotas_deinit(&daemon->quotas);
     bd_access_deinit(&daemon->access);
     if (daemon->own_config) {
         bd_config_deinit(daemon->own_config);

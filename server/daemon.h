@@ -15,6 +15,7 @@
 #include "server/address.h"
 #include "server/config.h"
 #include "server/failures.h"
+#include "server/quotas.h"
 
 typedef struct bd_connection bd_connection;
 typedef struct bd_daemon bd_daemon;
@@ -84,6 +85,7 @@ struct bd_daemon {
     size_t handshakes;        /* connections whose TLS handshake is under way */
     bd_access access;
     bd_failures failures;
+    bd_quotas quotas;
     bd_map sessions;          /* number → connection */
     uint64_t next_session;
     bd_daemon_counters counters;

@@ -69,6 +69,21 @@ static void print_auth(bd_text_buffer *out, const bd_snapshot *m)
 #include "server/refusals.def"
 }
 
+static void print_quota_refused(bd_text_buffer *out, const bd_snapshot *m)
+{
+    for (int i = 0; i < BD_QUOTA_COUNT; i++)
+        print_line(out, m, "quota", bd_quota_name((bd_quota_kind)i),
+                   m->daemon->quotas.book.refused[i]);
+}
+
+static void print_quota_waits(bd_text_buffer *out, const bd_snapshot *m)
+{
+    print_line(out, m, "quota", bd_quota_name(BD_QUOTA_OPS),
+               m->daemon->quotas.book.waited[BD_QUOTA_OPS]);
+    print_line(out, m, "quota", bd_quota_name(BD_QUOTA_COMPILE),
+               m->daemon->quotas.book.waited[BD_QUOTA_COMPILE]);
+}
+
 static void print_frames(bd_text_buffer *out, const bd_snapshot *m)
 {
     static const char *const directions[2] = {"in", "out"};

@@ -57,6 +57,7 @@ static bd_error *replace(bd_daemon *daemon)
     }
     daemon->config = daemon->own_config = fresh;
     bd_reload_log_level(fresh);
+    bd_quotas_limit(&daemon->quotas, fresh);
     bd_leases_review(daemon);
     bd_log(BD_LOG_INFO, "daemon", "reloaded tokens=%zu", access.tokens.list.count);
     return NULL;

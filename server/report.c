@@ -40,7 +40,18 @@ static void report_traffic(bd_daemon *daemon, bd_json *json)
     bd_json_end_object(json);
 }
 
-static void report_stats(bd_daemon *daemon, bd_json *json)
+/* Of others only who may see the sessions. */
+static void report_quotas(bd_daemon *daemon, const bd_principal *asker, bd_json *json)
+{
+    bool all = asker->scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN);
+    bd_json_begin_object(json, "quota_refused");
+    for (int i = 0; i < BD_QUOTA_COUNT; i++)
+        bd_json_uint(json, bd_quota_name((bd_quota_kind)i), daemon->quotas.book.refused[i]);
+    bd_json_end_object(json);
+    bd_quotas_report(&daemon->quotas, all ? NULL : asker->name, json);
+}
+
+static void report_stats(bd_daemon *daemon, const bd_principal *asker, bd_json *json)
 {
     bd_engine_stats stats;
     bd_engine_get_stats(daemon->engine, &stats);
@@ -87,6 +98,7 @@ static void report_stats(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "total", daemon->counters.sessions);
     bd_json_end_object(json);
     report_traffic(daemon, json);
+    report_quotas(daemon, asker, json);
     bd_json_end_object(json);
 }
 
@@ -172,11 +184,12 @@ static void report_config(bd_daemon *daemon, bd_json *json)
     bd_json_end_object(json);
 }
 
-char *bd_report(bd_daemon *daemon, bd_message_type type, size_t *out_bytes)
+char *bd_report(const bd_connection *asker, bd_message_type type, size_t *out_bytes)
 {
+    bd_daemon *daemon = asker->daemon;
     bd_json json = {0};
     if (type == BD_MESSAGE_STATS)
-        report_stats(daemon, &json);
+        report_stats(daemon, &asker->session.principal, &json);
     else if (type == BD_MESSAGE_DEVICES)
         report_devices(daemon, &json);
     else if (type == BD_MESSAGE_SESSIONS)

@@ -9,4 +9,4 @@
 #include "server/daemon.h"
 
 /* The report that a message of this type asks for. Heap; bd_free. */
-char *bd_report(bd_daemon *daemon, bd_message_type type, size_t *out_bytes);
+char *bd_report(const bd_connection *asker, bd_message_type type, size_t *out_bytes);

@@ -55,7 +55,7 @@ void bd_session_return_credit(bd_connection *connection, uint64_t bytes)
 {
     bd_session *session = &connection->session;
     session->returned_bytes += bytes;
-    if (session->returned_bytes < (uint64_t)connection->daemon->config->credit / 4)
+    if (session->returned_bytes < session->window_bytes / 4)
         return;
     session->credit_bytes += session->returned_bytes;
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_CREDIT,
@@ -118,7 +118,7 @@ static bd_error *spend(bd_session *session, uint64_t cost)
 static void report(bd_connection *connection, uint64_t request, bd_message_type type)
 {
     size_t size;
-    char *text = bd_report(connection->daemon, type, &size);
+    char *text = bd_report(connection, type, &size);
     if (size > BURN_REPORT_BYTES_MAX) {
         bd_session_answer_failure(connection, request,
                                   BD_ERROR(LIMIT, "the report has %zu bytes, %d are the limit",
@@ -265,9 +265,11 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         BD_FAIL(PROTOCOL, "HELLO came twice");
     BD_TRY(bd_session_identify(connection, hello->token, &session->principal));
     BD_TRY(check_hello(connection, hello));
+    BD_TRY(bd_quotas_enter(&daemon->quotas, daemon->config, session->principal.name,
+                           &session->quota, &session->window_bytes));
     session->number = ++daemon->next_session;
     session->opened_ms = bd_daemon_now_ms(daemon);
-    session->credit_bytes = (uint64_t)daemon->config->credit;
+    session->credit_bytes = session->window_bytes;
     session->idle_ms = (uint64_t)daemon->config->idle_timeout;
     if (hello->idle_ms && hello->idle_ms < session->idle_ms)
         session->idle_ms = hello->idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : hello->idle_ms;
@@ -286,6 +288,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     bd_leases_begin(daemon, &session->principal);
     bd_request *open = bd_request_create(BD_REQUEST_SESSION_OPEN, session->number);
     snprintf(open->name, sizeof open->name, "%s", session->principal.name);
+    open->quota = bd_quota_retain(session->quota);
     open->only_calls = !(session->principal.scopes & BD_SCOPE_COMPUTE);
     post(connection, open);
     bd_message welcome = {.type = BD_MESSAGE_WELCOME,
@@ -331,6 +334,7 @@ static void settle(bd_connection *connection, const bd_reply *reply)
     uintptr_t mark = (uintptr_t)bd_map_remove(&connection->session.requests, reply->request);
     if (!mark)
         return;
+    bd_quota_add(connection->session.quota, BD_QUOTA_REQUESTS, -1);
     int64_t came_us = (int64_t)(mark >> MARK_TIME_SHIFT);
     bd_daemon *daemon = connection->daemon;
     daemon->counters.requests[mark >> MARK_TYPE_SHIFT & (BD_TYPES_COUNTED - 1)]
@@ -347,6 +351,8 @@ bool bd_session_expect(bd_connection *connection, uint64_t request)
     else if (session->requests.count >= BURN_IN_FLIGHT_MAX)
         error = BD_ERROR(LIMIT, "%d requests wait for an answer, more are not allowed",
                          BURN_IN_FLIGHT_MAX);
+    else
+        error = bd_quota_check(session->quota, BD_QUOTA_REQUESTS, 1);
     if (error) {
         bd_session_answer_failure(connection, request, error);
         return false;
@@ -354,6 +360,7 @@ bool bd_session_expect(bd_connection *connection, uint64_t request)
     uintptr_t mark = (uintptr_t)bd_now_us() << MARK_TIME_SHIFT |
                      (uintptr_t)connection->message.type << MARK_TYPE_SHIFT;
     bd_map_put(&session->requests, request, (void *)mark);
+    bd_quota_add(session->quota, BD_QUOTA_REQUESTS, 1);
     return true;
 }
 
@@ -442,11 +449,14 @@ void bd_session_close(bd_connection *connection)
 {
     bd_session *session = &connection->session;
     bd_daemon *daemon = connection->daemon;
+    size_t requests = session->requests.count;
     bd_transfer_drop_all(connection);
     bd_map_deinit(&session->requests);
     if (!session->number || !bd_map_remove(&daemon->sessions, session->number))
         return;
     post(connection, bd_request_create(BD_REQUEST_SESSION_CLOSE, session->number));
+    bd_quotas_leave(&daemon->quotas, session->quota, session->window_bytes, requests);
+    session->quota = NULL;
     bd_log(BD_LOG_INFO, "session",
            "close session=%" PRIu64 " seconds=%" PRId64 " in=%" PRIu64 " out=%" PRIu64,
            session->number, (bd_daemon_now_ms(daemon) - session->opened_ms) / 1000,

@@ -22,6 +22,8 @@ typedef struct bd_session {
     bd_principal principal;
     char client[64];
     int64_t opened_ms;
+    bd_quota *quota;         /* of the principal; retained */
+    uint64_t window_bytes;   /* all its credit */
     uint64_t credit_bytes;   /* what the client may still send */
     uint64_t returned_bytes; /* taken up, not yet given back by CREDIT */
     uint64_t idle_ms;

@@ -90,16 +90,13 @@ bd_error *bd_transfer_program(bd_connection *connection,
                               uint8_t **out_payload)
 {
     bd_session *session = &connection->session;
-    bool expected = bd_session_expect(connection, define->request);
-    if (expected && (define->inputs >= define->first_output || define->inputs > UINT32_MAX)) {
-        bd_map_remove(&session->requests, define->request);
+    bool fits = define->inputs < define->first_output && define->inputs <= UINT32_MAX;
+    if (!fits)
         bd_session_answer_failure(connection, define->request,
                                   BD_ERROR(INVALID,
                                            "%" PRIu64 " inputs do not fit before id %" PRIu64,
                                            define->inputs, define->first_output));
-        expected = false;
-    }
-    if (!expected)
+    if (!fits || !bd_session_expect(connection, define->request))
         return frame->payload_bytes ? NULL : bd_session_payload_done(connection);
     bd_request *request = bd_request_create(BD_REQUEST_PROGRAM_DEFINE, session->number);
     request->request = define->request;

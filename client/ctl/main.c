@@ -23,6 +23,7 @@ static const ctl_command commands[] = {
     {"devices", "devices of the daemon"},
     {"sessions", "open sessions with what they hold"},
     {"stats", "counters and gauges"},
+    {"quotas", "what each identity uses of its quotas, and the limits (0: none)"},
     {"kernels", "compiled kernels"},
     {"config", "configuration in force"},
     {"names", "published values that this user sees"},
@@ -247,10 +248,11 @@ static int ping(burn_context *context, const ctl_options *options)
 
 static int show(burn_context *context, const ctl_options *options)
 {
+    bool quotas = strcmp(options->command, "quotas") == 0;
     char *text = NULL;
     burn_status status = strcmp(options->command, "names") == 0
                              ? burn_list_names(context, NULL, &text)
-                             : burn_report(context, options->command, &text);
+                             : burn_report(context, quotas ? "stats" : options->command, &text);
     if (status != BURN_STATUS_OK)
         return complain(options->command);
     json_error_t problem;
@@ -260,7 +262,7 @@ static int show(burn_context *context, const ctl_options *options)
         fprintf(stderr, "burnctl: %s: the answer is no JSON: %s\n", options->command, problem.text);
         return EXIT_FAILED;
     }
-    print(options, report);
+    print(options, quotas ? json_object_get(report, "quotas") : report);
     json_decref(report);
     return EXIT_OK;
 }

@@ -68,7 +68,7 @@ class Servers:
 
     def burnd(self):
         path, port = f"{self.folder}/burnd.sock", str(free_port())
-        process = self._start([burnd, f"--listen=unix://{path}", f"--listen=tcp://127.0.0.1:{port}?insecure", "--sessions=20000",
+        process = self._start([burnd, f"--listen=unix://{path}", f"--listen=tcp://127.0.0.1:{port}?insecure", "--sessions=20000", "--principal-sessions=0", "--principal-queue=0",
                                f"--cache-dir={self.folder}/cache", "--log-level=error"], path)
         return {"unix": path, "tcp": port}, process
 

@@ -25,7 +25,7 @@ static void teardown(void)
 static bd_memory *create(uint64_t bytes_max, uint64_t session_bytes_max)
 {
     bd_memory *memory = bd_memory_create(driver->ops, device, bytes_max, session_bytes_max);
-    bd_memory_open(memory, 1, "uid:1");
+    bd_memory_open(memory, 1, "uid:1", NULL);
     return memory;
 }
 
@@ -77,10 +77,10 @@ START_TEST(limits_name_both_numbers)
                      "memory limit of the session: 200 bytes wanted, 900 of 1000 in use");
     bd_error_free(error);
     ck_assert_ptr_null(buffer);
-    bd_memory_open(memory, 2, "uid:1");
+    bd_memory_open(memory, 2, "uid:1", NULL);
     bd_buffer *others[9];
     for (int i = 0; i < 9; i++) {
-        bd_memory_open(memory, (uint64_t)i + 3, "uid:1");
+        bd_memory_open(memory, (uint64_t)i + 3, "uid:1", NULL);
         ck_assert_ptr_null(
             bd_memory_alloc_for(memory, (uint64_t)i + 3, 1000, BD_MEMORY_HOST, &others[i]));
     }
@@ -212,8 +212,8 @@ static bool holds(const bd_buffer *buffer, int value)
 START_TEST(memory_is_cleared_between_principals)
 {
     bd_memory *memory = create(0, 0);
-    bd_memory_open(memory, 2, "token:other");
-    bd_memory_open(memory, 3, "uid:1");
+    bd_memory_open(memory, 2, "token:other", NULL);
+    bd_memory_open(memory, 3, "uid:1", NULL);
     bd_memory_user user = _i ? BD_MEMORY_SUBMISSIONS : BD_MEMORY_HOST;
     for (size_t size = 64; size < 20 << 20; size *= 5) {
         uint64_t before = bd_memory_cleared_bytes(memory);
@@ -240,8 +240,8 @@ END_TEST
 START_TEST(pieces_of_several_principals_are_cleared)
 {
     bd_memory *memory = create(0, 0);
-    bd_memory_open(memory, 2, "token:other");
-    bd_memory_open(memory, 3, "cert:third");
+    bd_memory_open(memory, 2, "token:other", NULL);
+    bd_memory_open(memory, 3, "cert:third", NULL);
     enum { PIECE = 1 << 20 };
     bd_buffer *pieces[3], *whole = NULL;
     for (uint64_t i = 0; i < 3; i++) {
@@ -265,7 +265,7 @@ END_TEST
 START_TEST(another_principal_waits_for_submissions)
 {
     bd_memory *memory = create(0, 0);
-    bd_memory_open(memory, 2, "token:other");
+    bd_memory_open(memory, 2, "token:other", NULL);
     bd_memory_set_submitted(memory, 5);
     bd_buffer *mine = alloc(memory, 4096, BD_MEMORY_SUBMISSIONS), *theirs = NULL;
     void *place = mine->bytes;
@@ -306,7 +306,7 @@ static void *churn(void *user)
 START_TEST(threads_share_the_pool)
 {
     bd_memory *memory = create(0, 3 << 20);
-    bd_memory_open(memory, 2, "token:other");
+    bd_memory_open(memory, 2, "token:other", NULL);
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, churn, memory);

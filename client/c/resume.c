@@ -190,43 +190,23 @@ static bd_error *read_all(burn_context *context, uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* NOT_FOUND and the like: it makes no sense to try again. */
 static bd_error *read_answer(burn_context *context, uint64_t *out_received)
 {
-    uint8_t preface[BURN_PREFACE_BYTES], header[BURN_FRAME_HEADER_BYTES];
-    uint8_t bytes[BD_MESSAGE_FRAME_BYTES_MAX];
-    bd_frame frame;
-    bd_message message;
-    BD_TRY(read_all(context, preface, sizeof preface));
-    BD_TRY(read_all(context, header, sizeof header));
-    BD_TRY(bd_frame_decode(header, &frame));
-    if (frame.message_bytes > sizeof bytes || frame.payload_bytes)
-        BD_FAIL(PROTOCOL, "an answer to RESUME of another kind");
-    BD_TRY(read_all(context, bytes, frame.message_bytes));
-    BD_TRY(bd_message_decode(&frame, bytes, BD_MESSAGE_FROM_DAEMON, &message));
-    if (message.type == BD_MESSAGE_RESUMED) {
-        *out_received = message.resumed.received;
-        return NULL;
+    uint8_t bytes[BD_CLIENT_RESUME_BYTES_MAX];
+    size_t size = 0, wanted = 0;
+    for (;;) {
+        BD_TRY(bd_client_resumed(bytes, size, &wanted, out_received));
+        if (size == wanted)
+            return NULL;
+        BD_TRY(read_all(context, bytes + size, wanted - size));
+        size = wanted;
     }
-    if (message.type != BD_MESSAGE_ERROR)
-        BD_FAIL(PROTOCOL, "an answer to RESUME of another kind");
-    BD_FAIL(NOT_FOUND, "%.*s", (int)message.error.text.size_bytes, message.error.text.bytes);
 }
 
 static bd_error *greet(burn_context *context)
 {
-    uint8_t bytes[BURN_PREFACE_BYTES + BD_MESSAGE_FRAME_BYTES_MAX];
-    bd_preface preface = {.version_min = BURN_PROTOCOL_VERSION,
-                          .version_max = BURN_PROTOCOL_VERSION};
-    const bd_client_facts *facts = bd_client_get_facts(context->client);
-    bd_message resume = {.type = BD_MESSAGE_RESUME,
-                         .resume = {.version = BURN_PROTOCOL_VERSION,
-                                    .token = bd_text_of(context->token),
-                                    .key = bd_text_of(facts->resume_key),
-                                    .received = bd_client_received(context->client)}};
-    bd_preface_encode(&preface, bytes);
-    size_t size = BURN_PREFACE_BYTES + bd_message_encode(&resume, 0, bytes + BURN_PREFACE_BYTES,
-                                                         BD_MESSAGE_FRAME_BYTES_MAX);
+    uint8_t bytes[BD_CLIENT_RESUME_BYTES_MAX];
+    size_t size = bd_client_resume(context->client, context->token, bytes);
     memset(context->token, 0, sizeof context->token);
     return write_all(context, bytes, size);
 }

@@ -379,11 +379,6 @@ static void acknowledge(bd_client *client)
     bd_client_send_control(client, &message);
 }
 
-uint64_t bd_client_received(const bd_client *client)
-{
-    return client->received;
-}
-
 uint64_t bd_client_peer_received(const bd_client *client)
 {
     return client->peer_received;

@@ -4,10 +4,11 @@
 import { Connection, type REPORTS, type WaitOptions } from "./connection.js";
 import { AttrKind, Core, Flag, Kind, type AttrValue, type OpInfo, type Operand as CoreOperand } from "./core.js";
 import { dtypeNumber, elements, elementsOf, isFloat, type DType, type Nested, type TypedArray } from "./dtypes.js";
-import { invalid } from "./errors.js";
+import { invalid, type BurnError } from "./errors.js";
 import { createJit, type Jit } from "./jit.js";
 import { Names } from "./names.js";
 import { PLAIN, type Ops, type PlainFunctions } from "./ops_gen.js";
+import { queryOf, type Again } from "./resume.js";
 import { tensorsIn } from "./structure.js";
 import { Tensor, weak, type Operand } from "./tensor.js";
 import type { Transport } from "./transport.js";
@@ -22,8 +23,9 @@ export interface ConnectOptions extends WaitOptions {
   /** The device wanted, such as "cpu" or "cuda"; the daemon's first if left out. */
   device?: string;
   /** What shows who connects, where the socket does not; Node takes BURN_TOKEN or the file BURN_TOKEN_FILE if it is left
-   * out. A page gets it from its own server, or from the fragment of its address (`#token=…`), never from the query. */
-  token?: string;
+   * out. A page gets it from its own server, or from the fragment of its address (`#token=…`), never from the query. A
+   * function is asked for it, and again when a lost connection is resumed. */
+  token?: string | (() => string | Promise<string>);
   /** Milliseconds for the connection, and again for the handshake: 5000 at first; a private daemon has 60000 to start. */
   timeout?: number;
 }
@@ -76,19 +78,23 @@ export class Burn {
   /** Values by name: what one client publishes, others on the same daemon use. */
   readonly names: Names;
 
-  private constructor(core: Core, transport: Transport, device: string, token: string) {
+  private constructor(core: Core, transport: Transport, device: string, token: string, again: Again) {
     this._core = core;
-    this._connection = new Connection(core, transport, device, token);
+    this._connection = new Connection(core, transport, device, token, again);
     this.collected = new FinalizationRegistry((pointer) => this.free(pointer));
     this.ops = this.makeOps();
     this.jit = createJit(this);
     this.names = new Names(this);
   }
 
-  /** @internal */
-  static async _open(open: () => Promise<Transport>, timeoutMs: number | undefined, options: ConnectOptions | undefined): Promise<Burn> {
-    const core = await Core.create();
-    const burn = new Burn(core, await open(), options?.device ?? "", options?.token ?? ""); // at once: what comes must not be missed
+  /** @internal `open` gives the first transport, `again` those that replace it. */
+  static async _open(open: () => Promise<Transport>, again: Again["open"], timeoutMs: number | undefined, options: ConnectOptions | undefined): Promise<Burn> {
+    const core = await Core.create(), tokenOf = async (): Promise<string> => {
+      const token = options?.token ?? "";
+      return typeof token === "function" ? token() : token;
+    };
+    const token = await tokenOf(), transport = await open();
+    const burn = new Burn(core, transport, options?.device ?? queryOf(transport.url, "device") ?? "", token, { open: again, token: tokenOf }); // at once: what comes must not be missed
     await burn._connection.open(timeoutMs ?? (burn.url === "private:" ? PRIVATE_MS : HANDSHAKE_MS), options?.signal);
     const seed = crypto.getRandomValues(new Uint32Array(2));
     burn.seed(seed[0]! * 2097152 + (seed[1]! >>> 11));
@@ -102,9 +108,19 @@ export class Burn {
     return this._connection.url;
   }
 
-  /** Whether it can be used: false once it was closed or lost. */
+  /** Whether it can be used: false once it was closed, or lost for good. */
   get alive(): boolean {
     return this._connection.alive;
+  }
+
+  /** Ends with the reason when it can be used no longer, also after close(). */
+  get closed(): Promise<BurnError> {
+    return this._connection.ended;
+  }
+
+  /** Whether the connection is lost and being made anew; what waits goes on waiting. */
+  get resuming(): boolean {
+    return this._connection.resuming;
   }
 
   /** The daemon's name and version. */

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves bytes between a transport and the core, and turns answers into promises. Tensor bytes go from typed arrays to the
-// transport and back without passing through the core. Owner: one Burn. Invariant: after a failure every promise is
-// rejected with it, and nothing more is sent.
+// transport and back without passing through the core. A transport that is lost is replaced, where the daemon waits for that;
+// meanwhile nothing is sent. Owner: one Burn. Invariant: after a failure every promise is rejected with it, and nothing more
+// is sent.
 import type { Core } from "./core.js";
 import { BurnError, codeNumber, type BurnErrorCode } from "./errors.js";
+import { Outgoing } from "./outgoing.js";
+import { graceOf, Resumption, type Again, type Take } from "./resume.js";
 import { VERSION } from "./wasm_gen.js";
 import { frameSizes, HEADER_BYTES, PREFACE_BYTES, type Transport } from "./transport.js";
 
@@ -42,7 +45,14 @@ export class Connection {
   private closed: BurnError | undefined;
   private readonly opened: Promise<void>;
   private settleOpen!: { resolve: () => void; reject: (error: unknown) => void };
+  /** Why it ended. */
+  readonly ended: Promise<BurnError>;
+  private settleEnded!: (error: BurnError) => void;
   private readonly idle: (() => void)[] = [];
+  private opening = false;
+  private readonly outgoing = new Outgoing();
+  /** While the transport is lost. */
+  private resumption: Resumption | undefined;
 
   // What of a frame has come: first the preface, then heads of frames and payloads in turn.
   private head = new Uint8Array(1024);
@@ -51,18 +61,29 @@ export class Connection {
   private payloadWanted = 0;
   private prefaced = false;
 
-  constructor(readonly core: Core, private readonly transport: Transport, device: string, token: string) {
+  constructor(readonly core: Core, private transport: Transport, device: string, token: string, private readonly again: Again) {
     this.opened = new Promise((resolve, reject) => { this.settleOpen = { resolve, reject }; });
     this.opened.catch(() => {});
+    this.ended = new Promise((resolve) => { this.settleEnded = resolve; });
+    this.attach(transport);
+    core.open(LIBRARY, device, token, graceOf(transport.url) > 0);
+    this.pump();
+  }
+
+  private attach(transport: Transport): void {
+    this.transport = transport;
     transport.onbytes = (bytes) => this.receive(bytes);
     transport.ondrain = () => this.pump();
-    transport.onclose = (reason) => this.fail("UNAVAILABLE", reason);
-    core.open(LIBRARY, device, token);
-    this.pump();
+    transport.onclose = (reason, broken) => this.lose(reason, broken);
   }
 
   get url(): string {
     return this.transport.url;
+  }
+
+  /** Whether the connection is lost and being made anew. */
+  get resuming(): boolean {
+    return this.resumption !== undefined;
   }
 
   /** Whether it can be used. */
@@ -80,14 +101,23 @@ export class Connection {
     };
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
-    this.transport.hold(true);
+    this.opening = true;
+    this.hold();
     try {
       await this.opened;
     } finally {
+      this.opening = false;
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
-      this.transport.hold(this.requests.size > 0);
+      this.hold();
     }
+  }
+
+  /** The process stays alive as long as something waits. */
+  private hold(): void {
+    const busy = this.opening || this.requests.size > 0 || this.idle.length > 0;
+    if (this.resumption) this.resumption.hold(busy);
+    else this.transport.hold(busy);
   }
 
   /** Ends the session: what was recorded is sent, all that waits fails. */
@@ -95,6 +125,7 @@ export class Connection {
     if (this.closed) return;
     if (this.core.exports.phase() === Phase.OPEN) {
       this.core.exports.flush();
+      this.core.exports.bye();
       this.pump();
     }
     this.fail("UNAVAILABLE", "the connection was closed");
@@ -106,10 +137,35 @@ export class Connection {
     this.closed = this.core.error(this.core.exports.failure())!;
     this.settle();
     this.settleOpen.reject(this.closed);
+    this.settleEnded(this.closed);
     this.uploads.clear();
     this.idle.splice(0).forEach((resolve) => resolve());
+    this.resumption?.stop();
+    this.resumption = undefined;
+    this.outgoing.drop();
     this.transport.hold(false);
     this.transport.close();
+  }
+
+  // ---- resuming ----
+
+  /** broken: nobody closed it. */
+  private lose(reason: string, broken: boolean): void {
+    if (this.closed) return;
+    if (!broken || !this.outgoing.keeps) return this.fail("UNAVAILABLE", reason);
+    this.headBytes = 0; // the daemon sends again what the core has not got
+    this.headWanted = HEADER_BYTES;
+    const take: Take = (transport, received, behind) => {
+      this.outgoing.resume(transport, received);
+      this.resumption = undefined;
+      this.attach(transport);
+      this.hold();
+      this.receive(behind);
+      this.pump();
+    };
+    this.resumption = new Resumption(this.core, this.url, this.again, take,
+      (why) => this.fail("UNAVAILABLE", `${reason}, and could not be resumed: ${why}`));
+    this.hold();
   }
 
   /** Throws if the connection has failed or was closed. */
@@ -120,16 +176,16 @@ export class Connection {
   // ---- sending ----
 
   private pump(): void {
-    while (!this.closed && this.transport.ready) {
+    while (!this.closed && !this.resumption && this.transport.ready) {
       const bytes = this.core.output();
       if (bytes) {
-        this.transport.send(bytes);
+        this.outgoing.send(this.transport, bytes);
         continue;
       }
       const next = this.core.outside();
       if (!next) break;
       const upload = this.uploads.get(next.token)!;
-      this.transport.send(upload.bytes.subarray(upload.at, upload.at + next.size));
+      this.outgoing.send(this.transport, upload.bytes.subarray(upload.at, upload.at + next.size));
       upload.at += next.size;
       this.core.exports.outside_sent(next.size);
       if (upload.at === upload.bytes.length) this.uploads.delete(next.token);
@@ -167,9 +223,9 @@ export class Connection {
     this.core.exports.flush();
     this.pump();
     if (this.backlog > 0) {
-      this.transport.hold(true);
-      await abortable(new Promise<void>((resolve) => this.idle.push(resolve)), options?.signal);
-      this.transport.hold(this.requests.size > 0);
+      const done = new Promise<void>((resolve) => this.idle.push(resolve));
+      this.hold();
+      await abortable(done, options?.signal).finally(() => this.hold());
     }
     this.check();
   }
@@ -183,7 +239,7 @@ export class Connection {
         if (!this.requests.delete(request)) return;
         this.core.exports.pending_free(request);
         this.pump();
-        this.transport.hold(this.requests.size > 0);
+        this.hold();
         reject(signal!.reason);
       };
       this.requests.set(request, { finish: () => resolve(take()), reject, destination, signal, abort });
@@ -191,7 +247,7 @@ export class Connection {
       if (signal?.aborted) abort();
     });
     this.pump();
-    this.transport.hold(this.requests.size > 0);
+    this.hold();
     this.settle(); // it may have failed at once
     return promise;
   }
@@ -249,7 +305,7 @@ export class Connection {
         request.reject(error);
       }
     }
-    if (this.requests.size === 0) this.transport.hold(false);
+    this.hold();
   }
 
   // ---- receiving ----
@@ -264,7 +320,11 @@ export class Connection {
       return;
     }
     const phase = this.core.exports.phase();
-    if (phase === Phase.OPEN) this.settleOpen.resolve();
+    if (phase === Phase.OPEN) {
+      this.outgoing.keeps = this.core.exports.resume_ms() > 0;
+      this.outgoing.forget(this.core.exports.peer_received());
+      this.settleOpen.resolve();
+    }
     if (phase === Phase.FAILED) this.fail("UNAVAILABLE", "the connection failed");
     this.settle();
     this.pump(); // what credit has released, and PONGs

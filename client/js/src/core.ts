@@ -3,6 +3,7 @@
 // client/js/wasm. Structs are written and read as they lie there. Owner: one Connection. Tensor bytes never come here,
 // but for constants of at most 4096 bytes, which are part of an op record.
 import { BurnError, type BurnErrorCode } from "./errors.js";
+import { PREFACE_BYTES } from "./transport.js";
 import { WASM } from "./wasm_gen.js";
 
 /** Pointers into the instance's memory are plain numbers; 0 is NULL. */
@@ -12,7 +13,12 @@ interface Exports {
   memory: WebAssembly.Memory;
   area(bytes: number): Pointer;
   results(): Pointer;
-  open(library: Pointer, device: Pointer, token: Pointer): void;
+  open(library: Pointer, device: Pointer, token: Pointer, resumes: number): void;
+  resume_ms(): number;
+  peer_received(): number;
+  resume(token: Pointer): number;
+  resumed(bytes: number): Pointer;
+  bye(): void;
   phase(): number;
   fail(code: number, text: Pointer): void;
   failure(): Pointer;
@@ -171,6 +177,11 @@ export class Core {
     return this.u32[(this.results >> 2) + index]!;
   }
 
+  private number(): number {
+    this.fresh();
+    return this.f64[(this.results + 16) >> 3]!;
+  }
+
   /** The text at a pointer; "" for NULL. */
   text(pointer: Pointer): string {
     if (pointer === 0) return "";
@@ -215,10 +226,23 @@ export class Core {
 
   // ---- the connection ----
 
-  open(library: string, device: string, token: string): void {
+  open(library: string, device: string, token: string, resumes: boolean): void {
     const [a, b] = [library, device].map((text) => encoder.encode(text).length + 1) as [number, number];
     const place = this.put(encoder.encode([library, device, token, ""].join("\0")));
-    this.exports.open(place, place + a, place + a + b);
+    this.exports.open(place, place + a, place + a + b, resumes ? 1 : 0);
+  }
+
+  /** What a connection that takes a lost one's place says first. */
+  resume(token: string): { preface: Uint8Array; frame: Uint8Array } {
+    const size = this.exports.resume(this.put(encoder.encode(token + "\0"))), place = this.word(0);
+    return { preface: this.u8.slice(place, place + PREFACE_BYTES), frame: this.u8.slice(place + PREFACE_BYTES, place + size) };
+  }
+
+  /** The answer as far as it has come: how many bytes of it are wanted, and, when these are there, how many the daemon has. */
+  resumed(bytes: Uint8Array): { wanted: number; received: number } {
+    this.put(bytes);
+    this.check(this.exports.resumed(bytes.length));
+    return { wanted: this.word(0), received: this.number() };
   }
 
   fail(code: number, message: string): void {
@@ -357,8 +381,7 @@ export class Core {
 
   id(tensor: Pointer): number {
     this.check(this.exports.id(tensor));
-    this.fresh();
-    return this.f64[(this.results + 16) >> 3]!;
+    return this.number();
   }
 
   assign(target: Pointer, source: Operand, flags: number): void {
@@ -427,8 +450,7 @@ export class Core {
 
   import(name: string): { request: Pointer; first: number } {
     this.check(this.exports.import(this.put(encoder.encode(name + "\0"))));
-    const request = this.word(0);
-    return { request, first: this.f64[(this.results + 16) >> 3]! };
+    return { request: this.word(0), first: this.number() };
   }
 
   /** The tensors of an import that has ended, with their parts; throws its error. The request is gone. */
@@ -450,8 +472,7 @@ export class Core {
 
   importProgram(name: string): { request: Pointer; first: number } {
     this.check(this.exports.import_program(this.put(encoder.encode(name + "\0"))));
-    const request = this.word(0);
-    return { request, first: this.f64[(this.results + 16) >> 3]! };
+    return { request: this.word(0), first: this.number() };
   }
 
   /** The program of such a request that has ended; throws its error. The request is gone. */

@@ -11,6 +11,7 @@ class SocketTransport implements Transport {
   onbytes: Transport["onbytes"] = () => {};
   ondrain: Transport["ondrain"] = () => {};
   onclose: Transport["onclose"] = () => {};
+  readonly messages = false;
   ready = true;
   private reason = "";
 
@@ -21,7 +22,10 @@ class SocketTransport implements Transport {
       this.ondrain();
     });
     socket.on("error", (error) => { this.reason = `the connection to ${url} failed: ${error.message}`; });
-    socket.on("close", () => this.onclose(this.reason || `the daemon at ${url} closed the connection`));
+    socket.on("close", () => {
+      this.ready = false;
+      this.onclose(this.reason || `the daemon at ${url} closed the connection`, true);
+    });
   }
 
   send(bytes: Uint8Array): void {

@@ -5,6 +5,8 @@
 export interface Transport {
   /** For messages: what it is connected to. */
   readonly url: string;
+  /** Whether what is sent at a time arrives as one: then that is the preface, a frame, or the rest of one. */
+  readonly messages: boolean;
   /** Whether it takes more bytes now; when that changes back to true, ondrain is called. */
   readonly ready: boolean;
   /** Takes the bytes; nobody changes them afterwards. */
@@ -14,8 +16,8 @@ export interface Transport {
   close(): void;
   onbytes: (bytes: Uint8Array) => void;
   ondrain: () => void;
-  /** The other side is gone, or this one was closed. */
-  onclose: (reason: string) => void;
+  /** The other side is gone, or this one was closed. broken: neither of them said so. */
+  onclose: (reason: string, broken: boolean) => void;
 }
 
 export const PREFACE_BYTES = 16, HEADER_BYTES = 32;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebSocket as a transport: subprotocol burnd.v1, the preface and then each frame as one binary message.
 import { BurnError } from "./errors.js";
-import { frameSizes, HEADER_BYTES, PREFACE_BYTES, type Transport } from "./transport.js";
+import type { Transport } from "./transport.js";
 
 const SUBPROTOCOL = "burnd.v1";
+/** Codes of a close that nobody on either side wished: the connection broke, or something between them restarts. */
+const BROKEN = [1006, 1012, 1014];
 /** Bytes that the browser may hold for us; it says nothing when they have gone, so this is looked at from time to time. */
 const BUFFERED_BYTES = 8 * 1024 * 1024, LOOK_MS = 4;
 
@@ -11,13 +13,8 @@ class WebSocketTransport implements Transport {
   onbytes: Transport["onbytes"] = () => {};
   ondrain: Transport["ondrain"] = () => {};
   onclose: Transport["onclose"] = () => {};
+  readonly messages = true;
   ready = true;
-  private prefaced = false;
-  /** The frame that is not whole yet. */
-  private parts: Uint8Array[] = [];
-  private partBytes = 0;
-  private wantedBytes = 0;
-
   constructor(readonly url: string, private readonly socket: WebSocket) {
     socket.onmessage = (event: MessageEvent<unknown>) => {
       if (event.data instanceof ArrayBuffer) this.onbytes(new Uint8Array(event.data));
@@ -26,44 +23,16 @@ class WebSocketTransport implements Transport {
     socket.onclose = (event) => {
       this.ready = false;
       const reason = event.reason ? `: ${event.reason}` : "";
-      this.onclose(`the daemon at ${url} closed the connection (${event.code}${reason})`);
+      this.onclose(`the daemon at ${url} closed the connection (${event.code}${reason})`, BROKEN.includes(event.code));
     };
   }
 
-  /** Frames come in order and heads whole; a payload may come on its own. */
   send(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length;) {
-      if (this.wantedBytes === 0) {
-        const rest = bytes.subarray(at);
-        const { head, payload } = this.prefaced ? frameSizes(rest.subarray(0, HEADER_BYTES)) : { head: PREFACE_BYTES, payload: 0 };
-        this.wantedBytes = head + payload;
-      }
-      const count = Math.min(bytes.length - at, this.wantedBytes - this.partBytes);
-      this.parts.push(bytes.subarray(at, at + count));
-      this.partBytes += count;
-      at += count;
-      if (this.partBytes === this.wantedBytes) this.sendFrame();
-    }
+    if (this.socket.readyState === 1) this.socket.send(bytes as Uint8Array<ArrayBuffer>);
     if (this.ready && this.socket.bufferedAmount > BUFFERED_BYTES) {
       this.ready = false;
       this.look();
     }
-  }
-
-  private sendFrame(): void {
-    let frame = this.parts[0]!;
-    if (this.parts.length > 1) {
-      frame = new Uint8Array(this.partBytes);
-      let at = 0;
-      for (const part of this.parts) {
-        frame.set(part, at);
-        at += part.length;
-      }
-    }
-    if (this.socket.readyState === 1) this.socket.send(frame as Uint8Array<ArrayBuffer>);
-    this.prefaced = true;
-    this.parts = [];
-    this.partBytes = this.wantedBytes = 0;
   }
 
   private look(): void {

@@ -83,7 +83,7 @@ it("ends a wait by its signal and lives on", async () => {
 });
 
 it("rejects all that waits when the connection is lost", async () => {
-  const proxy = await Proxy.start(daemon), burn = await connect(proxy.url);
+  const proxy = await Proxy.start(daemon), burn = await connect(`${proxy.url}?resume=0`);
   const x = burn.ones([2]);
   await burn.sync();
   proxy.answers = false;

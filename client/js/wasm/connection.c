@@ -39,9 +39,9 @@ js_words *JS_EXPORT(results)(void)
 
 /* device: "" for the daemon's first, token: "" for none. Preface and HELLO are in the output at
  * once. */
-void JS_EXPORT(open)(const char *library, const char *device, const char *token)
+void JS_EXPORT(open)(const char *library, const char *device, const char *token, int resumes)
 {
-    instance.session = bd_session_create(library, device, token, false);
+    instance.session = bd_session_create(library, device, token, resumes);
     instance.client = bd_session_client(instance.session);
 }
 
@@ -71,6 +71,47 @@ const char *JS_EXPORT(fact)(int which)
 double JS_EXPORT(session_number)(void)
 {
     return (double)bd_client_get_facts(instance.client)->session;
+}
+
+/* ---- resuming --------------------------------------------------------------------------------*/
+
+/* Milliseconds that a lost connection can be resumed; 0: it cannot. */
+double JS_EXPORT(resume_ms)(void)
+{
+    const bd_client_facts *facts = bd_client_get_facts(instance.client);
+    return facts->resume_key[0] ? (double)facts->resume_ms : 0;
+}
+
+/* Bytes after HELLO that the daemon has, as far as it has said. */
+double JS_EXPORT(peer_received)(void)
+{
+    return (double)bd_client_peer_received(instance.client);
+}
+
+/* words[0]: what a new connection says first; its size. */
+uint32_t JS_EXPORT(resume)(const char *token)
+{
+    static uint8_t bytes[BD_CLIENT_RESUME_BYTES_MAX];
+    instance.results.words[0] = (uint32_t)(uintptr_t)bytes;
+    return bd_client_resume(instance.client, token, bytes);
+}
+
+/* What has come of the answer lies in the area. words[0]: how many bytes it has as far as is known;
+ * number: when they are there, how many the daemon has received. */
+bd_error *JS_EXPORT(resumed)(uint32_t size_bytes)
+{
+    size_t wanted = 0;
+    uint64_t received = 0;
+    bd_error *error = bd_client_resumed(instance.area, size_bytes, &wanted, &received);
+    instance.results.words[0] = wanted;
+    instance.results.number = (double)received;
+    return error;
+}
+
+/* Nobody comes back. */
+void JS_EXPORT(bye)(void)
+{
+    bd_client_bye(instance.client);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

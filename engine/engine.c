@@ -507,7 +507,8 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     core->ops = driver->ops;
     core->device = device;
     core->options = *options;
-    core->plan_options = (bd_plan_options){.fusion = options->fusion};
+    core->plan_options = (bd_plan_options){.fusion = options->fusion,
+                                             .scores_again = driver->ops->scores_again};
     bd_device_facts facts;
     core->ops->describe(device, &facts);
     /* Other programs live, too. */

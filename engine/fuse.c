@@ -455,6 +455,24 @@ static bd_error *store(bd_fuse_walk *fuser, bd_node number)
 
 /* ---- the walk ---- */
 
+/* A product that others read, or that is kept, is made anew within each attention whose scores it
+ * is part of. Whether nobody else wants it. */
+static bool make_scores(bd_fuse_walk *fuser, bd_node number)
+{
+    const bd_graph_node *node = bd_graph_at(fuser->graph, number);
+    bool half = node->dtype == BURN_F16 || node->dtype == BURN_BF16;
+    if (!fuser->scores_again || !half || bd_class_of(node) != BD_CLASS_DOT)
+        return false;
+    bool all = !fuser->stored[number];
+    for (uint32_t i = fuser->use_heads[number]; i != 0; i = fuser->uses.items[i - 1].next) {
+        bd_fuse_use user = fuser->uses.items[i - 1];
+        bd_region *region = fuser->fusion->regions.items[user.region];
+        bool score = region->values.items[user.value].domain == BD_DOMAIN_SCORE;
+        all &= score && try_compute(fuser, region, user.value);
+    }
+    return all;
+}
+
 static bd_error *place(bd_fuse_walk *fuser, bd_node node)
 {
     uint32_t head = fuser->use_heads[node], use_count = 0;
@@ -477,7 +495,7 @@ static bd_error *place(bd_fuse_walk *fuser, bd_node node)
         if (all)
             return NULL;
     }
-    return store(fuser, node);
+    return make_scores(fuser, node) ? NULL : store(fuser, node);
 }
 
 bd_node bd_fuse_storage(const bd_graph *graph, bd_node node)
@@ -517,6 +535,7 @@ bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
         .graph = graph,
         .ints = bd_graph_ints(graph),
         .fuses = options->fusion,
+        .scores_again = options->fusion && options->scores_again,
         .weights = BD_ARENA_ARRAY(&scratch, bd_fuse_weight, count + 1),
         .stored = BD_ARENA_ARRAY(&scratch, uint8_t, count + 1),
         .use_heads = BD_ARENA_ARRAY(&scratch, uint32_t, count + 1),

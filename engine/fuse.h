@@ -24,6 +24,7 @@ typedef struct bd_fusion {
 
 typedef struct bd_fuse_options {
     bool fusion; /* false: a region a node */
+    bool scores_again; /* scores are made within attention even if they are stored, too */
 } bd_fuse_options;
 
 /* The node whose memory holds the elements of `node`: itself, or what it is a reshape of. */

@@ -86,6 +86,7 @@ typedef struct bd_plan {
 
 typedef struct bd_plan_options {
     bool fusion; /* false: one region a node */
+    bool scores_again; /* bd_device_ops.scores_again */
 } bd_plan_options;
 
 /* The whole analysis of a trace: graph, saved values, decomposition, simplification, regions,

@@ -305,6 +305,37 @@ def test_convolutions_round_to_tf32_only_where_it_is_allowed(cache):
     assert run(code, cache)[0] == ["False"]
 
 
+ATTENTION = """
+    rng = np.random.default_rng(4)
+    def near(got, want, limit):
+        got = got.detach().float().numpy()
+        assert got.shape == want.shape and np.abs(got - want).max() <= limit * np.abs(want).max(), np.abs(got - want).max()
+    for dtype, limit in ((burn.bfloat16, 3e-2), (burn.float16, 4e-3)):
+        for m, n, d, causal in ((80, 80, 64, True), (33, 150, 128, False), (150, 150, 24, True)):
+            tensors = [burn.tensor(rng.standard_normal((2, 3, rows, d)).astype(np.float32)).to(dtype) for rows in (m, n, n, m)]
+            Q, K, V, G = (t.detach().float().numpy().astype(np.float64) for t in tensors)
+            q, k, v = (t.requires_grad_() for t in tensors[:3])
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            y.backward(tensors[3])
+            scores = Q @ K.swapaxes(-1, -2) / np.sqrt(d)
+            if causal:
+                scores[..., ~np.tri(m, n, dtype=bool)] = -np.inf
+            e = np.exp(scores - scores.max(-1, keepdims=True))
+            p = e / e.sum(-1, keepdims=True)
+            gp = G @ V.swapaxes(-1, -2)
+            gs = p * (gp - (gp * p).sum(-1, keepdims=True)) / np.sqrt(d)
+            near(y, p @ V, limit)
+            near(q.grad, gs @ K, limit)
+            near(k.grad, gs.swapaxes(-1, -2) @ Q, limit)
+            near(v.grad, p.swapaxes(-1, -2) @ G, limit)
+    print("ok")
+"""
+
+
+def test_attention_and_its_gradient(cache):
+    assert run(ATTENTION, cache)[0] == ["ok"]
+
+
 AGAIN = """
     rng = np.random.default_rng(2)
     X, *W = (rng.standard_normal((32, 32)).astype(np.float32) for _ in range(6))

@@ -128,8 +128,8 @@ typedef struct bd_device_ops {
      * kernel_free. */
     bd_error *(*compile)(bd_device *device, const bd_kir *program, bd_kernel **out) BD_MUST_USE;
     void (*kernel_free)(bd_device *device, bd_kernel *kernel);
-    /* The product within attention of 16-bit floats costs less to make than to read. */
-    bool scores_again;
+    /* Arithmetic is so cheap beside memory that fusion makes more again, to read less. */
+    bool spares_reads;
     /* Scratch that a launch needs with these integer arguments. Thread: any. */
     size_t (*scratch_bytes)(bd_device *device, const bd_kernel *kernel, const int64_t *ints);
     /* Asynchronous: submissions run in order, one after another. Borrowed until done is called.

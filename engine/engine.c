@@ -508,7 +508,7 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     core->device = device;
     core->options = *options;
     core->plan_options = (bd_plan_options){.fusion = options->fusion,
-                                             .scores_again = driver->ops->scores_again};
+                                             .spares_reads = driver->ops->spares_reads};
     bd_device_facts facts;
     core->ops->describe(device, &facts);
     /* Other programs live, too. */

@@ -300,7 +300,9 @@ static bool hinders(const bd_fuse_walk *fuser, const bd_region *region, uint32_t
     for (uint32_t i = 0; i < element->count; i++)
         along_rows |= has_rows && element->terms[i].factor == BD_INT_1 &&
                       region->roles[element->terms[i].axis] == BD_KIR_SERIAL;
-    return own->contracted || (!along_rows && (own->anchored || own->rows));
+    /* What was reduced along the rows is no epilogue any more. */
+    bool contracted = own->contracted && !(fuser->spares_reads && own->rows);
+    return contracted || (!along_rows && (own->anchored || own->rows));
 }
 
 static bool may_host(bd_fuse_walk *fuser, bd_node node, const bd_fuse_use *candidate)
@@ -461,7 +463,7 @@ static bool make_scores(bd_fuse_walk *fuser, bd_node number)
 {
     const bd_graph_node *node = bd_graph_at(fuser->graph, number);
     bool half = node->dtype == BURN_F16 || node->dtype == BURN_BF16;
-    if (!fuser->scores_again || !half || bd_class_of(node) != BD_CLASS_DOT)
+    if (!fuser->spares_reads || !half || bd_class_of(node) != BD_CLASS_DOT)
         return false;
     bool all = !fuser->stored[number];
     for (uint32_t i = fuser->use_heads[number]; i != 0; i = fuser->uses.items[i - 1].next) {
@@ -535,7 +537,7 @@ bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
         .graph = graph,
         .ints = bd_graph_ints(graph),
         .fuses = options->fusion,
-        .scores_again = options->fusion && options->scores_again,
+        .spares_reads = options->fusion && options->spares_reads,
         .weights = BD_ARENA_ARRAY(&scratch, bd_fuse_weight, count + 1),
         .stored = BD_ARENA_ARRAY(&scratch, uint8_t, count + 1),
         .use_heads = BD_ARENA_ARRAY(&scratch, uint32_t, count + 1),

@@ -24,7 +24,9 @@ typedef struct bd_fusion {
 
 typedef struct bd_fuse_options {
     bool fusion; /* false: a region a node */
-    bool scores_again; /* scores are made within attention even if they are stored, too */
+    /* Scores of 16 bits are made within attention even if they are stored, too; a softmax of a
+     * product is stored by a reduction that reads it. */
+    bool spares_reads;
 } bd_fuse_options;
 
 /* The node whose memory holds the elements of `node`: itself, or what it is a reshape of. */

@@ -33,7 +33,7 @@ typedef struct bd_fuse_walk {
     bd_fusion *fusion;
     bd_graph *graph;
     bd_ints *ints;
-    bool fuses, scores_again;
+    bool fuses, spares_reads;
     bd_fuse_weight *weights;    /* by node */
     uint8_t *stored;    /* by node: must be */
     uint32_t *use_heads; /* by node, + 1 */

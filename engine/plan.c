@@ -67,7 +67,7 @@ static bd_error *blame(const bd_plan_build_state *state, bd_node node, bd_error 
 static bd_error *fuse(bd_plan_build_state *state, const bd_plan_options *options)
 {
     bd_fuse_options fuse_options = {.fusion = options->fusion,
-                                    .scores_again = options->scores_again};
+                                    .spares_reads = options->spares_reads};
     bd_error *err = bd_fuse(state->plan->graph, state->roots, state->root_count, &fuse_options,
                             &state->scratch, &state->fusion);
     return err ? blame(state, state->fusion.refused, err) : NULL;

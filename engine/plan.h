@@ -86,7 +86,7 @@ typedef struct bd_plan {
 
 typedef struct bd_plan_options {
     bool fusion; /* false: one region a node */
-    bool scores_again; /* bd_device_ops.scores_again */
+    bool spares_reads; /* bd_device_ops.spares_reads */
 } bd_plan_options;
 
 /* The whole analysis of a trace: graph, saved values, decomposition, simplification, regions,

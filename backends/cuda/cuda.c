@@ -490,7 +490,7 @@ static const bd_device_ops OPS = {
     .reopen = cuda_reopen,
     .compile = cuda_compile,
     .kernel_free = cuda_kernel_free,
-    .scores_again = true,
+    .spares_reads = true,
     .scratch_bytes = cuda_scratch_bytes,
     .submit = bd_cuda_submit,
 };

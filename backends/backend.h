@@ -57,6 +57,9 @@ typedef struct bd_submission {
     int64_t run_ns;
     bd_error *error;
     void (*done)(struct bd_submission *submission);
+    /* May be called before, on any thread but the submitter's, when that is near: who waits for it
+     * may wake. */
+    void (*soon)(struct bd_submission *submission);
     void *user;
     atomic_bool cancelled; /* nobody waits for it: what has not begun may be left out */
     bool lends;            /* the submitter calls lend until it is done */

@@ -221,6 +221,15 @@ static void run_done(bd_submission *submission)
         bd_mailbox_push(core->letters, &run->letter);
 }
 
+/* Thread: any but the device thread. */
+static void run_soon(bd_submission *submission)
+{
+    bd_core *core = ((bd_run *)submission->user)->engine;
+    bd_mailbox_rouse(core->letters);
+    if (core->options.wake)
+        core->options.wake(core->options.wake_user);
+}
+
 void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
 {
     bd_run *run = own_run;
@@ -240,6 +249,7 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
     bd_buffer *arena = run->arena;
     run->arena = NULL;
     run->submission.done = run_done;
+    run->submission.soon = run_soon;
     run->submission.user = run;
     /* Also without launches it ends what was copied to the device for it. */
     if (run->submission.launch_count || core->ops->copy_in) {

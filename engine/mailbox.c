@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
+#include "proto/base/spare.h"
 
 struct bd_mailbox {
     pthread_mutex_t lock;
@@ -13,7 +15,7 @@ struct bd_mailbox {
     bd_letter *first, *last;
     atomic_bool filled; /* a hint, so that an empty box costs no lock */
     uint32_t waiting;
-    bool closed;
+    bool closed, roused;
     atomic_bool away; /* the reader is elsewhere and comes when called */
     void (*call)(void *user);
     void *user;
@@ -95,10 +97,20 @@ bd_letter *bd_mailbox_take(bd_mailbox *box)
     return letter;
 }
 
+/* Awake for a while, where that takes nothing from others. */
+static void look_for_letters(const bd_mailbox *box)
+{
+    int64_t awake_ns = bd_spare_ns(), end = awake_ns ? bd_now_ns() + awake_ns : 0;
+    while (!atomic_load_explicit(&box->filled, memory_order_acquire) && bd_now_ns() < end)
+        bd_spare_pause();
+}
+
 bd_letter *bd_mailbox_take_all(bd_mailbox *box, int64_t timeout_us)
 {
     if (timeout_us == 0 && !atomic_load_explicit(&box->filled, memory_order_acquire))
         return NULL;
+    if (timeout_us != 0)
+        look_for_letters(box);
     struct timespec end = {0};
     if (timeout_us > 0) {
         clock_gettime(CLOCK_MONOTONIC, &end);
@@ -108,7 +120,7 @@ bd_letter *bd_mailbox_take_all(bd_mailbox *box, int64_t timeout_us)
     }
     pthread_mutex_lock(&box->lock);
     bool expired = timeout_us == 0;
-    while (!box->first && !box->closed && !expired) {
+    while (!box->first && !box->closed && !box->roused && !expired) {
         box->waiting++;
         if (timeout_us < 0)
             pthread_cond_wait(&box->changed, &box->lock);
@@ -118,6 +130,7 @@ bd_letter *bd_mailbox_take_all(bd_mailbox *box, int64_t timeout_us)
     }
     bd_letter *letters = box->first;
     box->first = box->last = NULL;
+    box->roused = false;
     atomic_store_explicit(&box->filled, false, memory_order_release);
     pthread_mutex_unlock(&box->lock);
     return letters;
@@ -134,6 +147,15 @@ bd_letter *bd_mailbox_wait(bd_mailbox *box)
     bd_letter *letter = take_one(box);
     pthread_mutex_unlock(&box->lock);
     return letter;
+}
+
+void bd_mailbox_rouse(bd_mailbox *box)
+{
+    pthread_mutex_lock(&box->lock);
+    box->roused = box->waiting > 0;
+    if (box->roused)
+        pthread_cond_signal(&box->changed);
+    pthread_mutex_unlock(&box->lock);
 }
 
 void bd_mailbox_close(bd_mailbox *box)

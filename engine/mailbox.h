@@ -26,8 +26,10 @@ bool bd_mailbox_push(bd_mailbox *box, bd_letter *own_letter);
 /* The oldest letter, or NULL when empty. */
 bd_letter *bd_mailbox_take(bd_mailbox *box);
 /* All letters, oldest first, linked by next; waits for one. timeout_us < 0 is for ever, 0 not at
- * all. NULL on time-out and after bd_mailbox_close. */
+ * all. NULL on time-out, after bd_mailbox_rouse and bd_mailbox_close. */
 bd_letter *bd_mailbox_take_all(bd_mailbox *box, int64_t timeout_us);
 /* Waits for one letter, for ever. NULL when closed and empty. */
 bd_letter *bd_mailbox_wait(bd_mailbox *box);
+/* Something will come soon: take_all waits no longer, and gives NULL if nothing has. */
+void bd_mailbox_rouse(bd_mailbox *box);
 void bd_mailbox_close(bd_mailbox *box); /* wakes all who wait */

@@ -256,7 +256,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     bd_connection *connection = poll->data;
     bd_daemon *daemon = connection->daemon;
-    bd_alloc_keep_reserve(); /* if it cannot be had, requests that take memory are refused */
+    bd_daemon_stir(daemon); /* without a reserve what takes memory is refused */
     if (status >= 0)
         events = bd_stream_ready(&connection->stream, events);
     if (status < 0)

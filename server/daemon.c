@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/clock.h"
 #include "proto/base/log.h"
+#include "proto/base/spare.h"
 #include "server/connection.h"
 #include "server/files.h"
 #include "server/health.h"
@@ -144,9 +146,16 @@ static bd_error *open_engine(bd_daemon *daemon)
     return NULL;
 }
 
+void bd_daemon_stir(bd_daemon *daemon)
+{
+    daemon->active_ns = bd_now_ns();
+    bd_alloc_keep_reserve();
+}
+
 static void on_wake(uv_async_t *wake)
 {
     bd_daemon *daemon = wake->data;
+    bd_daemon_stir(daemon);
     for (bd_reply *reply; daemon->engine && (reply = bd_engine_next_reply(daemon->engine));) {
         bd_connection *connection = bd_map_get(&daemon->sessions, reply->session);
         if (reply->kind == BD_REPLY_PROBED)
@@ -314,6 +323,17 @@ static void on_watchdog(uv_timer_t *timer)
               daemon->connection_count);
 }
 
+/* Where that takes nothing from others, the loop stays awake for a while after something happened:
+ * what follows finds it so. */
+static void turn(bd_daemon *daemon)
+{
+    bool alive = true;
+    while (alive && !daemon->stopping) {
+        bool awake = bd_now_ns() - daemon->active_ns < bd_spare_ns();
+        alive = uv_run(&daemon->loop, awake ? UV_RUN_NOWAIT : UV_RUN_ONCE) != 0;
+    }
+}
+
 void bd_daemon_run(bd_daemon *daemon)
 {
     if (daemon->stopping)
@@ -323,7 +343,7 @@ void bd_daemon_run(bd_daemon *daemon)
         uv_timer_start(&daemon->watchdog, on_watchdog, 0, (uint64_t)(watchdog_ms + 1) / 2);
     bd_notify("READY=1\nSTATUS=serving on %s%s", daemon->listeners[0].url,
               daemon->listener_count > 1 ? " and others" : "");
-    uv_run(&daemon->loop, UV_RUN_DEFAULT);
+    turn(daemon);
 }
 
 /* ---- listeners ------------------------------------------------------------------------------- */

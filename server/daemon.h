@@ -97,6 +97,7 @@ struct bd_daemon {
     int64_t drain_asked_ms;   /* not ready from then on; 0: not */
     int64_t drain_started_ms; /* takes nobody new; 0: not */
     bool embedded;            /* serves one inherited connection and ends with it */
+    int64_t active_ns;        /* when something last happened */
     bool stopping;            /* the loop is being left */
     bool at_once;             /* … by a second signal */
     uint8_t receive[BD_RECEIVE_BYTES];
@@ -116,6 +117,8 @@ void bd_daemon_close(bd_daemon *daemon);
 void bd_daemon_drain(bd_daemon *daemon);
 /* A connection is gone: the drain, or an embedded daemon, may be over. */
 void bd_daemon_connection_closed(bd_daemon *daemon);
+/* Something happened: the loop stays awake, and memory is put by again. */
+void bd_daemon_stir(bd_daemon *daemon);
 /* A connection has a deadline from now on: lets the tick run. */
 void bd_daemon_start_tick(bd_daemon *daemon);
 /* Milliseconds of the loop's monotonic clock. */

@@ -4,18 +4,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "backends/cuda/device.h"
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 #include "proto/base/hash.h"
 #include "proto/base/log.h"
+#include "proto/base/spare.h"
 
 enum {
     NOT_READY = 600, /* CUresult */
-    SPIN_NS = 50000, /* with cores to spare */
-    CORES_TO_SPARE = 4,
     NAP_PART = 16, /* of the time waited so far, or in vain: so long it sleeps */
     NAP_NS_MOST = 200000,
     SLACK_NS = 1000,
@@ -43,14 +41,13 @@ typedef struct bd_cuda_flights {
     int64_t free_ns;     /* when the GPU had run the last one. Thread: the waiting one */
     atomic_uint waiting; /* on their way; read without the lock */
     bool closing;
-    int spin_ns;
     int64_t lasted_ns[LIKES]; /* by like_of */
 } bd_cuda_flights;
 
 static void pause_some(void)
 {
     for (int i = 0; i < PAUSES; i++)
-        __builtin_ia32_pause();
+        bd_spare_pause();
 }
 
 static void nap(int64_t ns)
@@ -65,12 +62,17 @@ static int wait_for(const bd_device *device, const bd_cuda_flight *flight)
     const bd_cuda_flights *flights = device->flights;
     int64_t begin = flight->submitted_ns > flights->free_ns ? flight->submitted_ns
                                                             : flights->free_ns;
-    int64_t spin_ns = flights->spin_ns, due = begin + *flight->lasted_ns;
+    int64_t spin_ns = bd_spare_ns(), due = begin + *flight->lasted_ns;
+    bool told = spin_ns == 0 || !flight->submission->soon;
     for (;;) {
         int code = device->cuda->cuEventQuery(flight->end);
         if (code != NOT_READY)
             return code;
         int64_t now = bd_now_ns(), part = (now - begin) / NAP_PART + 1;
+        if (!told && now > due - spin_ns) {
+            told = true;
+            flight->submission->soon(flight->submission);
+        }
         if (now > due - spin_ns && now < due + spin_ns)
             pause_some();
         else if (now < due)
@@ -102,9 +104,9 @@ static void settle(bd_device *device, bd_cuda_flight *flight)
 /* The next one on its way; NULL: there will be none any more. */
 static bd_cuda_flight *next_flight(bd_cuda_flights *flights)
 {
-    int64_t begin = bd_now_ns();
+    int64_t begin = bd_now_ns(), spin_ns = bd_spare_ns();
     while (atomic_load_explicit(&flights->waiting, memory_order_acquire) == 0 &&
-           bd_now_ns() - begin < flights->spin_ns)
+           bd_now_ns() - begin < spin_ns)
         pause_some();
     pthread_mutex_lock(&flights->lock);
     while (!flights->first && !flights->closing)
@@ -141,7 +143,6 @@ bd_error *bd_cuda_flights_open(bd_device *device)
 {
     bd_cuda_flights *flights = bd_alloc_zeroed(sizeof *flights);
     flights->last = &flights->first;
-    flights->spin_ns = sysconf(_SC_NPROCESSORS_ONLN) >= CORES_TO_SPARE ? SPIN_NS : 0;
     pthread_mutex_init(&flights->lock, NULL);
     pthread_cond_init(&flights->changed, NULL);
     device->flights = flights;

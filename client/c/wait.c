@@ -10,6 +10,7 @@
 #include "client/c/link.h"
 #include "client/c/secure.h"
 #include "proto/base/clock.h"
+#include "proto/base/spare.h"
 
 enum { DIRECT_BYTES_MIN = 4096, STUCK_MS = 2000 };
 
@@ -144,11 +145,24 @@ void bd_await_reader(burn_context *context)
     pthread_cond_timedwait(&context->fed, &context->lock, &until);
 }
 
+/* Looks for a while before it sleeps, where that takes nothing from others. */
+static ssize_t receive(int fd, void *bytes, size_t size)
+{
+    int64_t awake_ns = bd_spare_ns(), end = awake_ns ? bd_now_ns() + awake_ns : 0;
+    while (bd_now_ns() < end) {
+        ssize_t count = recv(fd, bytes, size, MSG_DONTWAIT);
+        if (count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
+            return count;
+        bd_spare_pause();
+    }
+    return recv(fd, bytes, size, 0);
+}
+
 /* A small answer is awaited in recv itself: one system call less than by poll. */
 static bd_error *await_answer(burn_context *context)
 {
     pthread_mutex_unlock(&context->lock);
-    ssize_t count = recv(context->fd, context->scratch, sizeof context->scratch, 0);
+    ssize_t count = receive(context->fd, context->scratch, sizeof context->scratch);
     int number = errno;
     pthread_mutex_lock(&context->lock);
     BD_TRY(bd_client_failure(context->client));

@@ -126,6 +126,8 @@ bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out)
     const char *scopes = config->certificate_scopes;
     bd_error *error = tls ? load_tls(config, makes, &made.tls) : NULL;
     if (!error)
+        error = bd_node_load(config, makes && tls, made.node);
+    if (!error)
         error = load_tokens(config, makes && tls, &made.tokens);
     if (!error)
         error = load_users(config, &made);
@@ -138,8 +140,8 @@ bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out)
         return error;
     }
     if (made.tls && makes)
-        bd_log(BD_LOG_INFO, "access", "certificate pin=sha256:%s tokens=%zu", bd_tls_pin(made.tls),
-               made.tokens.list.count);
+        bd_log(BD_LOG_INFO, "access", "certificate pin=sha256:%s node=%s tokens=%zu",
+               bd_tls_pin(made.tls), made.node, made.tokens.list.count);
     *out = made;
     return NULL;
 }

@@ -10,6 +10,7 @@
 
 #include "server/config.h"
 #include "server/minted.h"
+#include "server/node.h"
 #include "server/principal.h"
 #include "server/tls.h"
 #include "server/tokens.h"
@@ -22,6 +23,7 @@ typedef enum bd_refusal {
 
 typedef struct bd_access {
     bd_tls *tls; /* NULL: no listener speaks TLS */
+    char node[BD_NODE_TEXT_BYTES]; /* public part of the node key; "": none */
     bd_tokens tokens;
     bd_minted_tokens minted;
     BD_VEC(uid_t) users; /* of the Unix sockets, besides the daemon's own */

@@ -423,14 +423,11 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
 static bd_error *refuse(bd_connection *connection, bd_error *own_error)
 {
     bd_daemon *daemon = connection->daemon;
-    char peer[BD_PEER_TEXT_BYTES];
-    int64_t now_ms = bd_daemon_now_ms(daemon);
-    int64_t delay_ms = bd_failures_note(
-        &daemon->failures, bd_net_peer_text(connection->stream.fd, peer), now_ms);
+    int64_t delay_ms = bd_session_note_stranger(connection);
     if (!delay_ms)
         return own_error;
     connection->state = BD_CONNECTION_REFUSED;
-    connection->refused_until_ms = now_ms + delay_ms;
+    connection->refused_until_ms = bd_daemon_now_ms(daemon) + delay_ms;
     connection->refusal = own_error;
     return NULL;
 }
@@ -447,16 +444,16 @@ static bd_error *take_message(bd_connection *connection)
         return NULL;
     bd_message *message = &connection->message;
     BD_TRY(bd_message_decode(frame, connection->parser.message, BD_MESSAGE_FROM_CLIENT, message));
-    if (connection->state == BD_CONNECTION_HELLO && message->type == BD_MESSAGE_RESUME)
-        return bd_connection_resume(connection, &message->resume);
-    if (connection->state == BD_CONNECTION_HELLO && message->type != BD_MESSAGE_HELLO)
+    bool opens = connection->state == BD_CONNECTION_HELLO;
+    bool resumes = opens && message->type == BD_MESSAGE_RESUME;
+    if (opens && !resumes && message->type != BD_MESSAGE_HELLO)
         BD_FAIL(PROTOCOL, "the first message must be HELLO, not %s", facts->name);
     uint8_t *payload = NULL;
-    bd_error *error = bd_session_message(connection, message, frame, &payload);
-    if (connection->state == BD_CONNECTION_HELLO &&
-        bd_error_code(error) == BD_CODE_UNAUTHENTICATED)
+    bd_error *error = resumes ? bd_connection_resume(connection, &message->resume)
+                              : bd_session_message(connection, message, frame, &payload);
+    if (opens && bd_error_code(error) == BD_CODE_UNAUTHENTICATED)
         return refuse(connection, error);
-    if (error)
+    if (error || resumes)
         return error;
     bd_frame_parser_set_payload(&connection->parser, payload);
     if (message->type == BD_MESSAGE_HELLO) {
@@ -564,7 +561,7 @@ void bd_connection_tick(bd_connection *connection, int64_t now_ms)
                                                 config->hello_timeout));
         return;
     case BD_CONNECTION_HTTP:
-        if (!bd_web_late(connection, now_ms))
+        if (bd_web_holds(connection, now_ms) || !bd_web_late(connection, now_ms))
             break;
         read_some(connection);
         if (connection->state == BD_CONNECTION_HTTP && bd_web_late(connection, now_ms))

@@ -82,8 +82,10 @@ static void metrics(bd_connection *connection, const bd_http_head *head, bd_answ
     if (error) {
         bool denied = bd_error_code(error) == BD_CODE_DENIED;
         bd_answer_text(out, denied ? 403 : 401, "%s", bd_error_text(error));
-        if (!denied)
+        if (!denied) {
             out->headers = "WWW-Authenticate: Bearer\r\n";
+            out->delay_ms = bd_session_note_stranger(connection);
+        }
         bd_error_free(error);
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A principal: who speaks on a session, and what he may do. Names are uid:N, token:NAME,
- * cert:SUBJECT, and anonymous on plain TCP. Pure values; thread: any. */
+ * cert:SUBJECT, and anonymous on plain TCP; node:KEY is kept for other daemons. Pure values;
+ * thread: any. */
 #pragma once
 
 #include <stdbool.h>

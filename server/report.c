@@ -57,6 +57,7 @@ static void report_stats(bd_daemon *daemon, const bd_principal *asker, bd_json *
     bd_engine_get_stats(daemon->engine, &stats);
     bd_json_begin_object(json, NULL);
     bd_json_text(json, "version", BURN_VERSION);
+    bd_json_text(json, "node", daemon->access.node);
     bd_json_uint(json, "uptime_seconds",
                  (uint64_t)(bd_daemon_now_ms(daemon) - daemon->started_ms) / 1000);
     bd_json_begin_object(json, "kernels");

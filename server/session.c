@@ -12,6 +12,7 @@
 #include "server/admin.h"
 #include "server/connection.h"
 #include "server/leases.h"
+#include "server/net.h"
 #include "server/sharing.h"
 #include "server/report.h"
 #include "server/tls.h"
@@ -238,6 +239,14 @@ bd_error *bd_session_identify(const bd_connection *connection, bd_text token, bd
     if (websocket && !token.size_bytes)
         visitor.token = bd_text_of(websocket->token);
     return bd_access_identify(&connection->daemon->access, &visitor, out);
+}
+
+int64_t bd_session_note_stranger(const bd_connection *connection)
+{
+    char peer[BD_PEER_TEXT_BYTES];
+    bd_daemon *daemon = connection->daemon;
+    return bd_failures_note(&daemon->failures, bd_net_peer_text(connection->stream.fd, peer),
+                            bd_daemon_now_ms(daemon));
 }
 
 static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)

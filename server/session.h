@@ -42,6 +42,9 @@ typedef struct bd_session {
 /* Who speaks on the connection, with the token that it showed. */
 bd_error *bd_session_identify(const bd_connection *connection, bd_text token,
                               bd_principal *out) BD_MUST_USE;
+/* Its peer showed a wrong identity: counts that for the address, and says for how many milliseconds
+ * the answer waits. */
+int64_t bd_session_note_stranger(const bd_connection *connection);
 /* A complete message; *out_payload is where its payload goes, NULL drops it. An error closes the
  * connection; what concerns only the request is answered and gives NULL. */
 bd_error *bd_session_message(bd_connection *connection, const bd_message *message,

@@ -23,6 +23,8 @@ struct bd_web {
     bool begun;       /* a byte of this request came … */
     int64_t since_ms; /* … first then; else the last answer was given then */
     bool ends;        /* after the answer that is under way */
+    bd_answer held;   /* that waits, because its address shows wrong tokens */
+    int64_t held_until_ms; /* 0: none waits */
     int file;         /* the body under way, or -1 */
     size_t file_left_bytes, file_offset;
 };
@@ -42,6 +44,8 @@ void bd_web_close(bd_connection *connection)
     bd_web *web = connection->web;
     if (web && web->file >= 0)
         close(web->file);
+    if (web && web->held_until_ms)
+        bd_free(web->held.own_body);
     bd_free(web);
     connection->web = NULL;
 }
@@ -159,7 +163,23 @@ static void answer(bd_connection *connection)
     } else {
         web->ends = true;
     }
-    give(connection, &answer);
+    if (!answer.delay_ms) {
+        give(connection, &answer);
+        return;
+    }
+    web->held = answer;
+    web->held_until_ms = bd_daemon_now_ms(connection->daemon) + answer.delay_ms;
+    web->ends = true; /* it may not ask again on this connection meanwhile */
+}
+
+bool bd_web_holds(bd_connection *connection, int64_t now_ms)
+{
+    bd_web *web = connection->web;
+    if (!web->held_until_ms || now_ms < web->held_until_ms)
+        return web->held_until_ms != 0;
+    web->held_until_ms = 0;
+    give(connection, &web->held);
+    return true;
 }
 
 static void refuse(bd_connection *connection, int status, const char *text)
@@ -220,7 +240,7 @@ bool bd_web_pump(bd_connection *connection)
         web->file = -1;
         web->since_ms = bd_daemon_now_ms(connection->daemon);
     }
-    return web->ends && web->file < 0 && !connection->outbox.bytes;
+    return web->ends && web->file < 0 && !web->held_until_ms && !connection->outbox.bytes;
 }
 
 bool bd_web_late(const bd_connection *connection, int64_t now_ms)

@@ -22,6 +22,7 @@ typedef struct bd_answer {
     char *own_body;      /* heap, or NULL … */
     size_t body_bytes;
     int own_file; /* … for the first body_bytes of this file; -1: none */
+    int64_t delay_ms; /* before it is given */
 } bd_answer;
 
 /* One line of text. */
@@ -34,6 +35,8 @@ void bd_web_close(bd_connection *connection);
 void bd_web_take(bd_connection *connection, const uint8_t *bytes, size_t size, size_t *out_taken);
 /* Queues more of a file while the outbox is short. True once the connection may end. */
 bool bd_web_pump(bd_connection *connection);
+/* True while an answer waits; gives it when it is time. */
+bool bd_web_holds(bd_connection *connection, int64_t now_ms);
 /* True if a request has been coming for too long, or none came. */
 bool bd_web_late(const bd_connection *connection, int64_t now_ms);
 /* Ends it: with 408 if a request has begun. */

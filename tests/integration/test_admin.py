@@ -12,10 +12,10 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from authority import Authority
+from authority import Authority, openssl
 from test_identities import Tokens, refusal
 from test_tls import connect
-from wire import CODES, ROOT, Daemon, Wire, eventually, frame
+from wire import BURND, CODES, ROOT, TYPES, Daemon, Wire, eventually, frame
 
 BURNCTL = str(ROOT / "build/release/bin/burnctl")
 
@@ -174,3 +174,42 @@ def test_a_backend_mints_tokens_for_its_pages():
         ctl(daemon, "token", "revoke", "app")
         gone = shell(f"{line}export BURN_TOKEN={token}; {sys.executable} -c \"$PROGRAM\"", PROGRAM=page)
         assert gone.returncode == 1 and "not known" in gone.stderr, gone
+
+
+def test_the_node_key_stays(tmp_path):
+    """Made with the first certificate, for its owner alone; the same after restarts, reloads and with another certificate."""
+    key = tmp_path / "node_key.pem"
+    with Daemon(f"--state-dir={tmp_path}") as daemon:
+        assert json.loads(ctl(daemon, "-o", "json", "stats"))["node"] == "" and not key.exists()
+    seen = []
+    for _ in range(2):
+        with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
+            seen.append(json.loads(ctl(daemon, "-o", "json", "stats"))["node"])
+            ctl(daemon, "reload")
+            seen.append(json.loads(ctl(daemon, "-o", "json", "stats"))["node"])
+            assert f"node={seen[0]}" in daemon.text() and key.read_text().split("\n")[1] not in daemon.text()
+        for name in ("certificate.pem", "private_key.pem"):
+            (tmp_path / name).unlink()
+    text = openssl("pkey", "-in", str(key), "-noout", "-text").stdout
+    assert text.startswith("ED25519 Private-Key") and key.stat().st_mode & 0o777 == 0o600
+    public = re.search(r"pub:\s+([0-9a-f:\s]+)", text)[1]
+    assert set(seen) == {re.sub(r"[^0-9a-f]", "", public)} and len(seen[0]) == 64
+    check = [BURND, "--check-config", f"--state-dir={tmp_path}"]
+    key.chmod(0o644)
+    assert "its mode is 0644" in subprocess.run(check, capture_output=True, text=True, timeout=20).stderr
+    key.chmod(0o600)
+    for wrong in ("x", openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout").stdout):
+        key.write_text(wrong)
+        done = subprocess.run(check, capture_output=True, text=True, timeout=20)
+        assert done.returncode == 78 and "not an Ed25519 private key" in done.stderr, done.stderr
+
+
+def test_numbers_of_daemons_among_themselves(tmp_path):
+    tokens = Tokens(tmp_path)
+    secret = tokens.add("peer", "peer,compute")
+    with Daemon(f"--state-dir={tmp_path}") as daemon:
+        for number in (64, 100, 127):
+            client = daemon.connect(token=secret)
+            client.send(frame("PING", [1], kind=number))
+            assert client.expect("ERROR")[0][1] == CODES["PROTOCOL"] and client.closed()
+    assert not [name for name, number in TYPES.items() if 64 <= number < 128]

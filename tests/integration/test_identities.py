@@ -234,6 +234,65 @@ def test_who_fails_often_waits(tokens, tmp_path):
         assert eventually(lambda: daemon.connect().report("STATS")["connections"]["open"] <= 2, 5)
 
 
+def scrape_with(daemon, token):
+    """Asks for the metrics over TLS; the socket, of which the answer is to be read."""
+    sock = connect(daemon)
+    sock.sendall(f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+    return sock
+
+
+def answer_of(sock):
+    text = b""
+    while got := sock.recv(1 << 16):
+        text += got
+    sock.close()
+    return text
+
+
+def ask_once(daemon):
+    """A wrong token while none has to wait yet: the connection stays."""
+    sock = scrape_with(daemon, "wrong")
+    assert sock.recv(13) == b"HTTP/1.1 401 "
+    sock.close()
+
+
+def test_wrong_tokens_wait_at_every_door(tokens, tmp_path):
+    """HELLO, RESUME and the header Authorization share one count of each address."""
+    good = tokens.add("good", "compute,metrics")
+    with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
+        daemon.certificate = lambda: f"{tmp_path}/certificate.pem"
+
+        def by_resume():
+            sock = connect(daemon)
+            sock.sendall(PREFACE + frame("RESUME", [1, "wrong", "0" * 64, 0]))
+            client = Wire(sock, greet=False)
+            client.exactly(16)
+            assert client.receive()[1][1] == CODES["UNAUTHENTICATED"] and client.closed()
+
+        def by_http():
+            sock = scrape_with(daemon, "wrong")
+            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")  # not a second try on this connection
+            text = answer_of(sock)
+            assert text.startswith(b"HTTP/1.1 401 ") and text.count(b"HTTP/1.1") == 1
+
+        for one in (by_resume, lambda: ask_once(daemon), by_resume, lambda: refusal(connect(daemon), token="wrong"), by_resume):
+            one()
+        waits = []
+        for one in (by_http, by_resume, by_http):
+            begin = time.monotonic()
+            one()
+            waits.append(time.monotonic() - begin)
+        assert waits[0] >= 0.25 and waits[1] >= 0.5 and waits[2] >= 1.0, waits
+        sock = scrape_with(daemon, good)  # right ones of that address are answered at once, and often
+        assert sock.recv(15) == b"HTTP/1.1 200 OK"
+        sock.close()
+        assert refusals(daemon)["unknown_token"] == 8
+        sock = scrape_with(daemon, "wrong")
+        assert eventually(lambda: refusals(daemon)["unknown_token"] == 9, 5)
+        sock.close()  # while it waits
+        assert eventually(lambda: daemon.connect().report("STATS")["connections"]["open"] <= 2, 5)
+
+
 def test_a_wrong_first_byte_costs_as_long_as_a_wrong_last_one(tokens, tmp_path):
     """A tendency would show in the medians of many interleaved tries; noise of the machine does not."""
     good = tokens.add("good", "compute")

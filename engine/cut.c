@@ -243,6 +243,17 @@ void bd_session_resume(bd_session *session)
     forget_trace(session);
 }
 
+void bd_session_abandon(bd_session *session, bd_error *error)
+{
+    if (session->tracer.records.count) {
+        uint64_t first = session->tracer.records.items[0].op_index;
+        if (!bd_error_op_index(error))
+            bd_error_set_op_index(error, first);
+        poison_survivors(session, error);
+    }
+    forget_trace(session);
+}
+
 void bd_session_finish_run(bd_session *session, bd_run *run)
 {
     BD_ASSERT(session->in_flight > 0);

@@ -65,6 +65,8 @@ typedef enum bd_request_kind {
     BD_REQUEST_PROBE, /* of no session: answered as soon as the device thread looks */
     BD_REQUEST_CANCEL, /* the session's GET or SYNC of number `request`, if it still waits, is
                           answered at once with CANCELLED; each of them gets exactly one answer */
+    BD_REQUEST_CANCEL_WORK, /* the session's runs end, and records that have come before this are
+                               not begun; what they would have made is poisoned with CANCELLED */
 } bd_request_kind;
 
 typedef struct bd_request {

@@ -17,7 +17,8 @@ void bd_spoils_clear(bd_spoils *spoils)
 static const bd_known_record *record_to_blame(const bd_run *run, uint32_t *out_number)
 {
     const bd_known *known = run->known;
-    if (run->submission.error || run->fault.launch >= run->submission.launch_count)
+    if (run->submission.error || run->dropped ||
+        run->fault.launch >= run->submission.launch_count)
         return NULL;
     const bd_plan_launch *launch = &known->plan->launches[run->launch_numbers[run->fault.launch]];
     uint32_t tag = (uint32_t)run->fault.tag;
@@ -29,6 +30,8 @@ static const bd_known_record *record_to_blame(const bd_run *run, uint32_t *out_n
 
 bd_error *bd_fault_error(const bd_run *run)
 {
+    if (run->dropped)
+        return BD_ERROR(CANCELLED, "the work of the session was cancelled");
     if (run->submission.error)
         return bd_error_retain(run->submission.error);
     if (!run->fault.happened)

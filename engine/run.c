@@ -508,7 +508,7 @@ bd_error *bd_run_bind(bd_known *known, const bd_binding *outer, bd_run **out)
     run->next = NULL;
     run->fault = (bd_fault){0};
     run->submission.run_ns = 0;
-    run->done = false;
+    run->done = run->dropped = false;
     bd_known_retain(known);
     note_slots(run, &binding);
     bd_error *error = bind(run, &binding);

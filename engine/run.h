@@ -36,6 +36,7 @@ struct bd_run {
     uint64_t order; /* number of the submission */
     int64_t charged_ns; /* to the session, for the time that it will take */
     bool done;
+    bool dropped; /* its results are not wanted any more, by those whose they are */
     bd_submission submission;
     bd_fault fault;
 

@@ -257,6 +257,7 @@ static bool take_up(bd_session *session, bd_request *request)
     case BD_REQUEST_SESSION_CLOSE:
     case BD_REQUEST_PROBE:
     case BD_REQUEST_CANCEL:
+    case BD_REQUEST_CANCEL_WORK:
         break; /* not in turn: bd_session_accept and the core see to them */
     }
     return true;
@@ -283,6 +284,7 @@ void bd_session_step(bd_session *session)
     if (posted->posted_ns)
         bd_histogram_add(&session->core->counters.queued, bd_now_ns() - posted->posted_ns);
     posted->posted_ns = 0;
+    session->dropped = posted->dropped;
     bool done = take_up(session, &posted->request);
     atomic_store_explicit(&session->account->tensors, session->tensors.live, memory_order_relaxed);
     if (!done)
@@ -339,10 +341,28 @@ static void cancel(bd_session *session, uint64_t request)
     }
 }
 
+static void cancel_work(bd_session *session)
+{
+    bd_error *error = BD_ERROR(CANCELLED, "the work of the session was cancelled");
+    for (bd_run *run = session->core->flight_first; run; run = run->next)
+        if (run->session == session) {
+            run->dropped = true;
+            atomic_store(&run->submission.cancelled, true);
+        }
+    bd_session_abandon(session, error);
+    for (bd_posted *posted = session->first; posted; posted = (bd_posted *)posted->letter.next)
+        posted->dropped = true;
+    bd_error_free(error);
+}
+
 void bd_session_accept(bd_session *session, bd_posted *own_posted)
 {
-    if (own_posted->request.kind == BD_REQUEST_CANCEL) {
-        cancel(session, own_posted->request.request);
+    bd_request_kind kind = own_posted->request.kind;
+    if (kind == BD_REQUEST_CANCEL || kind == BD_REQUEST_CANCEL_WORK) {
+        if (kind == BD_REQUEST_CANCEL)
+            cancel(session, own_posted->request.request);
+        else
+            cancel_work(session);
         bd_request_destroy(&own_posted->request);
         return;
     }

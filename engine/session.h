@@ -27,6 +27,7 @@ typedef struct bd_posted {
     bd_letter letter;
     int kind; /* BD_LETTER_REQUEST */
     int64_t posted_ns; /* 0 once it was taken up */
+    bool dropped;      /* it is OPS that make nothing but poison */
     bd_request request;
 } bd_posted;
 
@@ -61,6 +62,7 @@ typedef struct bd_session {
     const uint8_t *at;
     uint64_t next_output, next_op;
     bd_call *call;
+    bool dropped; /* the request is */
 
     bd_known *waiting;     /* the plan of the trace, whose kernels are being compiled */
     bool waiting_is_known; /* it is a replay */
@@ -87,7 +89,7 @@ bd_session *bd_session_create(bd_core *core, uint64_t number, bd_account *accoun
 /* Releases everything at once; runs in flight go on without it. */
 void bd_session_destroy(bd_session *session);
 
-/* Takes up a request; it is done in its turn, CANCEL at once. */
+/* Takes up a request; it is done in its turn, CANCEL and CANCEL_WORK at once. */
 void bd_session_accept(bd_session *session, bd_posted *own_posted);
 /* Whether a step would get anywhere. */
 bool bd_session_can_step(const bd_session *session);
@@ -111,6 +113,8 @@ void bd_session_wait_for(bd_session *session, bd_waiter *own_waiter);
 void bd_session_cut(bd_session *session);
 /* The kernels of the plan are there, or failed: hands it over. */
 void bd_session_resume(bd_session *session);
+/* The trace is not run: what survives it is poison. */
+void bd_session_abandon(bd_session *session, bd_error *error);
 /* A run of the session is done. */
 void bd_session_finish_run(bd_session *session, bd_run *run);
 

@@ -222,6 +222,11 @@ static void apply(bd_session *session, const burn_op_record *record, const uint6
     bd_count(&session->account->ops, 1);
     if (!has_room(session, record, ids, op_index))
         return;
+    if (session->dropped && record->output_count) {
+        fail(session, record, ids, op_index,
+             BD_ERROR(CANCELLED, "the work of the session was cancelled"));
+        return;
+    }
     if (!(record->info->flags & BURN_OP_CONTROL) || bd_trace_key_is_gradient(record->info)) {
         apply_op(session, record, ids, op_index);
         if (bd_tracer_is_full(&session->tracer))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/admin.h"
 
+#include <inttypes.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +157,38 @@ static void shut_down(bd_connection *connection, uint64_t request)
                        &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
     bd_log(BD_LOG_INFO, "admin", "shutdown asked by=\"%s\"", connection->session.principal.name);
     bd_daemon_drain(connection->daemon);
+}
+
+/* Its own work, or that of other sessions of a principal that is one. */
+static bool may_cancel(const bd_connection *connection, const bd_connection *target)
+{
+    const bd_principal *mine = &connection->session.principal;
+    if (connection == target || (mine->scopes & BD_SCOPE_ADMIN))
+        return true;
+    return strcmp(mine->name, target->session.principal.name) == 0 &&
+           strcmp(mine->name, "anonymous") != 0;
+}
+
+bd_error *bd_admin_cancel_work(bd_connection *connection,
+                               const struct bd_message_cancel_work *message)
+{
+    bd_daemon *daemon = connection->daemon;
+    uint64_t number = message->session ? message->session : connection->session.number;
+    const bd_connection *target = bd_map_get(&daemon->sessions, number);
+    if (!connection->session.cancels_work)
+        BD_FAIL(PROTOCOL, "CANCEL_WORK is for those who name the feature cancel_work in HELLO");
+    if (!target || !may_cancel(connection, target)) {
+        bd_session_answer_failure(connection, message->request,
+                                  BD_ERROR(NOT_FOUND, "session %" PRIu64 " is unknown", number));
+        return NULL;
+    }
+    daemon->counters.cancelled++;
+    bd_log(BD_LOG_INFO, "session", "work cancelled session=%" PRIu64 " by=\"%s\"", number,
+           connection->session.principal.name);
+    bd_engine_post(daemon->engine, bd_request_create(BD_REQUEST_CANCEL_WORK, number));
+    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
+                                                 .done.request = message->request});
+    return NULL;
 }
 
 void bd_admin_message(bd_connection *connection, const bd_message *message)

@@ -208,6 +208,8 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_CONFIG:
         report(connection, message->stats.request, message->type); /* all have the request first */
         return NULL;
+    case BD_MESSAGE_CANCEL_WORK:
+        return bd_admin_cancel_work(connection, &message->cancel_work);
     case BD_MESSAGE_RELOAD:
     case BD_MESSAGE_TOKEN_CREATE:
     case BD_MESSAGE_TOKEN_REVOKE:
@@ -284,6 +286,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         session->idle_ms = hello->idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : hello->idle_ms;
     for (uint32_t i = 0; i < hello->features.count; i++) {
         session->answers_pings |= bd_text_equal(hello->features.items[i], "keepalive");
+        session->cancels_work |= bd_text_equal(hello->features.items[i], "cancel_work");
         connection->stream.takes_fds |= connection->is_unix && daemon->config->regions &&
                                         bd_text_equal(hello->features.items[i], "regions");
         session->mints |= bd_text_equal(hello->features.items[i], "mint");
@@ -318,6 +321,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     bd_texts *features = &welcome.welcome.features;
     if (session->answers_pings)
         features->items[features->count++] = bd_text_of("keepalive");
+    if (session->cancels_work)
+        features->items[features->count++] = bd_text_of("cancel_work");
     if (connection->stream.takes_fds)
         features->items[features->count++] = bd_text_of("regions");
     if (session->mints)

@@ -27,7 +27,7 @@ typedef struct bd_session {
     uint64_t credit_bytes;   /* what the client may still send */
     uint64_t returned_bytes; /* taken up, not yet given back by CREDIT */
     uint64_t idle_ms;
-    bool answers_pings, mints;
+    bool answers_pings, mints, cancels_work;
     bd_map requests;     /* numbers that the engine has yet to answer */
     bd_map uploads;      /* id → bd_upload */
     bd_resume resume;

@@ -354,6 +354,20 @@ burn_status burn_reload(burn_context *context)
     return ask_for_done(context, BD_MESSAGE_RELOAD);
 }
 
+burn_status burn_cancel(burn_context *context, uint64_t session)
+{
+    bd_error *error = bd_enter(context);
+    if (!error && !bd_client_get_facts(context->client)->cancels_work) {
+        bd_leave(context);
+        error = BD_ERROR(UNSUPPORTED, "the daemon at %s is too old to cancel work", context->url);
+    }
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_client_cancel_work(context->client, session, &pending);
+    return finish_request(context, &pending, NULL);
+}
+
 static burn_status ask_token(burn_context *context, bd_message_type type,
                              const bd_token_wish *wish, char **out_json)
 {

@@ -29,6 +29,7 @@ static const ctl_command commands[] = {
     {"names", "published values that this user sees"},
     {"invite", "[NAME]: one line with which a colleague connects; makes a token for 30 days"},
     {"token", "create NAME, list, revoke NAME; mint [NAME]: one for a web page, for minutes"},
+    {"cancel", "SESSION: drop what it has to do; those who wait for results hear of it"},
     {"reload", "read configuration, certificate and tokens again"},
     {"drain", "let the daemon finish what is in flight and end"},
     {"shutdown", "the same"},
@@ -155,6 +156,12 @@ static int check_words(ctl_options *out)
             return complain_usage(lists ? "token list takes no name" : "whose token, after ", verb);
         out->token.verb = verb;
         out->token.name = out->words[2];
+        return EXIT_OK;
+    }
+    if (strcmp(out->command, "cancel") == 0) {
+        if (out->word_count != 2 || strspn(verb, "0123456789") != strlen(verb))
+            return complain_usage("cancel needs the number of a session, not ",
+                                  verb ? verb : "nothing");
         return EXIT_OK;
     }
     return out->word_count == 1 ? EXIT_OK : complain_usage("not understood: ", verb);
@@ -295,6 +302,9 @@ static int obey(burn_context *context, const ctl_options *options)
         return obey_token(context, options);
     if (strcmp(options->command, "reload") == 0)
         return burn_reload(context) == BURN_STATUS_OK ? EXIT_OK : complain("reload");
+    if (strcmp(options->command, "cancel") == 0)
+        return burn_cancel(context, strtoull(options->words[1], NULL, 10)) == BURN_STATUS_OK
+                   ? EXIT_OK : complain("cancel");
     if (strcmp(options->command, "ping") == 0)
         return ping(context, options);
     if (strcmp(options->command, "shutdown") == 0 || strcmp(options->command, "drain") == 0)

@@ -141,6 +141,11 @@ BURN_API burn_status burn_ping(burn_context *context, double *out_seconds);
 /* kind: "stats", "devices", "sessions", "kernels", "config", "tokens", "listeners". JSON; free it
  * with burn_free. */
 BURN_API burn_status burn_report(burn_context *context, const char *kind, char **out_json);
+/* Drops what the daemon has to do for a session (0: this one's): what runs ends, ops that it has
+ * received are not begun, and whoever waits for their results gets BURN_STATUS_CANCELLED; all other
+ * tensors stay. From another thread while one waits, or for another session of the same user (see
+ * "sessions", or burn_session there). An interrupt of a wait alone drops nothing. */
+BURN_API burn_status burn_cancel(burn_context *context, uint64_t session);
 /* Drains the daemon as SIGTERM does. */
 BURN_API burn_status burn_shutdown(burn_context *context);
 /* Reads configuration, certificate and tokens again as SIGHUP does; fails if they are wrong. */

@@ -202,6 +202,15 @@ export class Burn {
     return (JSON.parse(await this._connection.request(request, options)) as { token: string }).token;
   }
 
+  /** Drops what the daemon has to do for this connection, or for another session of the same user (its number, as in
+   * `report("sessions")`). What runs ends, ops not yet begun are not, and reading what they would have made rejects with
+   * CANCELLED; all other tensors keep their values. An AbortSignal alone ends only the wait. */
+  async cancelWork(session = 0, options?: WaitOptions): Promise<void> {
+    if (!Number.isSafeInteger(session) || session < 0) throw invalid(`a session has a number from 0 on, not ${session}`);
+    this._connection.check();
+    await this._connection.cancelWork(session, options);
+  }
+
   /** Makes the daemon finish what is under way and end, as SIGTERM does. */
   shutdown(options?: WaitOptions): Promise<void> {
     return this._connection.shutdown(options);

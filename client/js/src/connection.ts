@@ -278,6 +278,12 @@ export class Connection {
     return JSON.parse(await this.request(this.core.exports.ask(REPORTS[kind]), options));
   }
 
+  async cancelWork(session: number, options?: WaitOptions): Promise<void> {
+    const request = this.core.exports.cancel_work(session);
+    if (!request) throw new BurnError("UNSUPPORTED", "the daemon is too old to cancel work");
+    await this.request(request, options);
+  }
+
   async shutdown(options?: WaitOptions): Promise<void> {
     await this.request(this.core.exports.ask(SHUTDOWN), options);
   }

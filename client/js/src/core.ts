@@ -82,6 +82,7 @@ interface Exports {
   publish_program(program: Pointer, name: Pointer): Pointer;
   import_program(name: Pointer): Pointer;
   imported_program(request: Pointer, number: number): Pointer;
+  cancel_work(session: number): Pointer;
   mint_token(words: Pointer, seconds: number): Pointer;
   unpublish(name: Pointer): Pointer;
   list_names(prefix: Pointer): Pointer;

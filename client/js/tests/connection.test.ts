@@ -45,6 +45,23 @@ it("connects by TCP and Unix sockets, by URL or environment", async () => {
   }
 });
 
+it("cancels its work, and another session's", async () => {
+  const [burn, other] = [await connect(daemon.url), await connect(daemon.url)];
+  const kept = burn.tensor([1, 2, 3]);
+  await burn.sync();
+  for (const [by, session] of [[burn, 0], [other, burn.session]] as const) {
+    const waiting = failure(long(burn).item());
+    await burn.ping();
+    await by.cancelWork(session);
+    expect([(await waiting).code, (await failure(burn.sync())).code]).toEqual(["CANCELLED", "CANCELLED"]);
+    expect(await kept.tolist()).toEqual([1, 2, 3]);
+  }
+  expect((await failure(burn.cancelWork(99999))).message).toBe("session 99999 is unknown");
+  expect((await failure(burn.cancelWork(-1))).code).toBe("INVALID");
+  burn.close();
+  other.close();
+});
+
 it("says what is wrong with an address", async () => {
   expect((await failure(connect("unix:///nowhere/d.sock"))).message).toMatch(/cannot connect to unix:\/\/\/nowhere\/d.sock: .*ENOENT/);
   expect((await failure(connect("unix://relative"))).code).toBe("INVALID");

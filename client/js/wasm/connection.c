@@ -249,6 +249,16 @@ bd_pending *JS_EXPORT(ask)(int type)
     return pending;
 }
 
+/* What a session (0: this one) has to do is dropped. NULL: the daemon is too old. */
+bd_pending *JS_EXPORT(cancel_work)(double session)
+{
+    if (!bd_client_get_facts(instance.client)->cancels_work)
+        return NULL;
+    bd_pending *pending = bd_alloc_zeroed(sizeof *pending);
+    bd_client_cancel_work(instance.client, (uint64_t)session, pending);
+    return pending;
+}
+
 /* words: name, scopes and origins, one text behind the other. */
 bd_pending *JS_EXPORT(mint_token)(const char *words, double seconds)
 {

@@ -26,6 +26,13 @@ def disconnect() -> None:
     _core.disconnect()
 
 
+def cancel(session: int | None = None) -> None:
+    """Drops what the daemon has to do for this connection (from another thread while one waits), or for another session of the
+    same user, by its number in `burnctl sessions`. What runs ends, ops not yet begun are not, and reading what they would
+    have made raises burn.Error; all other tensors keep their values. Ctrl-C alone ends only the wait."""
+    _core.cancel(session)
+
+
 atexit.register(_core.disconnect)  # the daemon need not wait for a process that has ended to come back
 
 connected, url, sync, bytes_sent = _core.connected, _core.url, _core.sync, _core.bytes_sent

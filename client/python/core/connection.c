@@ -270,6 +270,19 @@ static PyObject *initial_seed(PyObject *module, PyObject *unused)
     return seed;
 }
 
+static PyObject *cancel(PyObject *module, PyObject *session)
+{
+    (void)module;
+    unsigned long long number = session == Py_None ? 0 : PyLong_AsUnsignedLongLong(session);
+    burn_context *context = PyErr_Occurred() ? NULL : core_context();
+    if (!context)
+        return NULL;
+    burn_status status = burn_cancel(context, number);
+    if (status != BURN_STATUS_OK)
+        return core_raise(status);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef core_connection_methods[] = {
     {"connect", (PyCFunction)(void (*)(void))connect_to, METH_VARARGS | METH_KEYWORDS,
      "Connects to a URL, or by the look-up."},
@@ -280,6 +293,7 @@ PyMethodDef core_connection_methods[] = {
     {"device_name", device_name, METH_NOARGS, "The device in use, or chosen."},
     {"set_device_name", set_device_name, METH_O, "Chooses the device of connections to come."},
     {"sync", sync_all, METH_NOARGS, "Waits until all that was recorded has run."},
+    {"cancel", cancel, METH_O, "Drops the work of a session; None: this one's."},
     {"flush", flush, METH_NOARGS, "Sends what was recorded."},
     {"mark", mark, METH_NOARGS, "Ends a step."},
     {"ping", ping, METH_NOARGS, "Seconds of one round trip."},

@@ -189,6 +189,7 @@ static void handle(bd_engine *engine, bd_request *request)
         break;
     case BD_REQUEST_PROBE:
     case BD_REQUEST_CANCEL:
+    case BD_REQUEST_CANCEL_WORK:
         break;
     }
 }

@@ -41,6 +41,9 @@ typedef struct bd_launch {
     bd_kernel *kernel;
     const bd_block *blocks;
     uint32_t block_count;
+    /* as bd_device_ops.scratch_bytes asked for the largest block; 64-byte aligned. Other launches
+     * may have the same. */
+    void *scratch;
     int64_t run_ns; /* out: how long it ran; 0 where the device tells of whole submissions only */
 } bd_launch;
 
@@ -49,8 +52,6 @@ typedef struct bd_launch {
 typedef struct bd_submission {
     bd_launch *launches;
     uint32_t launch_count;
-    /* as bd_device_ops.scratch_bytes asked for the largest launch; 64-byte aligned */
-    void *scratch;
     bd_fault *fault;
     /* Both are out, and 0 before. How long the launches ran on a device that tells no more; why
      * they did not all run: DEVICE_LOST, NO_MEMORY or DEVICE, for the engine to free. */
@@ -133,7 +134,7 @@ typedef struct bd_device_ops {
     void (*kernel_free)(bd_device *device, bd_kernel *kernel);
     /* Arithmetic is so cheap beside memory that fusion makes more again, to read less. */
     bool spares_reads;
-    /* Scratch that a launch needs with these integer arguments. Thread: any. */
+    /* Scratch that a block needs with these integer arguments. Thread: any. */
     size_t (*scratch_bytes)(bd_device *device, const bd_kernel *kernel, const int64_t *ints);
     /* Asynchronous: submissions run in order, one after another. Borrowed until done is called.
      * A small one may run at once, so done may be called before this returns. Thread: device. */

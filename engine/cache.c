@@ -27,6 +27,7 @@ struct bd_cache {
     pthread_t threads[THREADS_MAX];
     int thread_count;
     atomic_flag prepared;
+    atomic_uint open_jobs; /* pushed, and not answered yet */
     bd_map entries;             /* hash → first of a chain */
     pthread_mutex_t lock;       /* of entries, for bd_cache_json */
     pthread_rwlock_t running;   /* read: a job runs */
@@ -64,6 +65,9 @@ static void *compile_thread(void *user)
         pthread_rwlock_rdlock(&cache->running);
         compile((bd_cached *)letter);
         pthread_rwlock_unlock(&cache->running);
+        /* A compiler needs some MiB: before what waited for it runs and touches as much. */
+        if (atomic_fetch_sub(&cache->open_jobs, 1) == 1)
+            bd_alloc_trim();
         bd_mailbox_push(cache->answers, letter);
     }
 }
@@ -90,6 +94,12 @@ bd_cache *bd_cache_create(const bd_device_ops *ops, bd_device *device, int threa
            pthread_create(&cache->threads[cache->thread_count], NULL, compile_thread, cache) == 0)
         cache->thread_count++;
     return cache;
+}
+
+static void begin_job(bd_cache *cache, bd_cached *cached)
+{
+    atomic_fetch_add(&cache->open_jobs, 1);
+    bd_mailbox_push(cache->jobs, &cached->letter);
 }
 
 static void free_entry(bd_cache *cache, bd_cached *cached)
@@ -195,7 +205,7 @@ static bd_cached *find(const bd_cache *cache, uint64_t hash, const uint8_t *byte
 static void begin(bd_cache *cache, bd_cached *cached)
 {
     bd_quota_spend(cached->quota, BD_QUOTA_COMPILE, JOB_US);
-    bd_mailbox_push(cache->jobs, &cached->letter);
+    begin_job(cache, cached);
 }
 
 /* The job has ended. */
@@ -359,7 +369,7 @@ void bd_cache_finish(bd_cached *cached)
         cached->stale = false;
         bd_error_free(cached->job_error);
         cached->job_error = NULL;
-        bd_mailbox_push(cache->jobs, &cached->letter);
+        begin_job(cache, cached);
         return;
     }
     pthread_mutex_lock(&cache->lock);
@@ -405,7 +415,7 @@ void bd_cache_lose(bd_cache *cache)
             if (cached->state != BD_CACHED_READY)
                 continue;
             cached->state = BD_CACHED_COMPILING;
-            bd_mailbox_push(cache->jobs, &cached->letter);
+            begin_job(cache, cached);
         }
     }
     pthread_mutex_unlock(&cache->lock);

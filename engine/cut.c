@@ -7,7 +7,14 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
-enum { ATTEMPTS_MAX = 4, ATTEMPT_RECORDS_MAX = 65536 };
+enum {
+    ATTEMPTS_MAX = 4,
+    ATTEMPT_RECORDS_MAX = 65536,
+    /* Free memory that makes room while a record is analysed and compiled; it is touched anew in
+     * no more time than that takes. */
+    ROOM_BYTES_A_RECORD = 512 << 10,
+    ROOM_RECORDS_MAX = 256,
+};
 
 static void forget_trace(bd_session *session)
 {
@@ -43,6 +50,9 @@ static bd_error *analyse(bd_session *session, const bd_trace *trace, bd_known **
     const bd_tracer *tracer = &session->tracer;
     bd_plan *plan = NULL;
     bd_count(&core->counters.analyses, 1);
+    size_t records = trace->record_count < ROOM_RECORDS_MAX ? trace->record_count
+                                                            : ROOM_RECORDS_MAX;
+    bd_memory_make_room(core->memory, records * ROOM_BYTES_A_RECORD);
     BD_TRY(bd_plan_build(trace, &core->plan_options, &plan));
     plan->serial = ++core->next_plan;
     *out = bd_known_create(plan, trace, core->cache, session->account->quota);

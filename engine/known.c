@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/known.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/run.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
-#include "proto/base/vec.h"
-
-enum { ARENA_ALIGNMENT = 64 };
 
 static void keep_records(bd_known *known, const bd_trace *trace)
 {
@@ -193,91 +189,4 @@ void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota)
         known->kernels[i] = bd_cache_get(cache, known->plan->programs[i], quota);
         bd_cache_release(failed);
     }
-}
-
-/* ---- the arena ---- */
-
-typedef struct hole {
-    size_t offset, size;
-} hole;
-typedef BD_VEC(hole) hole_list; /* by offset; none touches another */
-
-static size_t round_up(size_t bytes)
-{
-    return (bytes + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
-}
-
-static void remove_hole(hole_list *holes, size_t at)
-{
-    memmove(&holes->items[at], &holes->items[at + 1], (--holes->count - at) * sizeof(hole));
-}
-
-static void give_back(hole_list *holes, size_t offset, size_t size)
-{
-    size_t at = 0;
-    while (at < holes->count && holes->items[at].offset < offset)
-        at++;
-    if (at > 0 && holes->items[at - 1].offset + holes->items[at - 1].size == offset) {
-        at--;
-        holes->items[at].size += size;
-    } else {
-        bd_vec_push(holes);
-        memmove(&holes->items[at + 1], &holes->items[at], (holes->count - 1 - at) * sizeof(hole));
-        holes->items[at] = (hole){offset, size};
-    }
-    if (at + 1 < holes->count &&
-        holes->items[at].offset + holes->items[at].size == holes->items[at + 1].offset) {
-        holes->items[at].size += holes->items[at + 1].size;
-        remove_hole(holes, at + 1);
-    }
-}
-
-/* Best fit; else the arena grows, from its last hole if that lies at the end. */
-static size_t take_hole(hole_list *holes, size_t size, size_t *end)
-{
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < holes->count; i++)
-        if (holes->items[i].size >= size &&
-            (best == SIZE_MAX || holes->items[i].size < holes->items[best].size))
-            best = i;
-    if (best != SIZE_MAX) {
-        size_t offset = holes->items[best].offset;
-        holes->items[best].offset += size;
-        holes->items[best].size -= size;
-        if (!holes->items[best].size)
-            remove_hole(holes, best);
-        return offset;
-    }
-    size_t offset = *end;
-    if (holes->count) {
-        hole last = holes->items[holes->count - 1];
-        if (last.offset + last.size == *end) {
-            offset = last.offset;
-            holes->count--;
-        }
-    }
-    *end = offset + size;
-    return offset;
-}
-
-size_t bd_known_place(const bd_known *known, const size_t *group_bytes, size_t *out_offsets)
-{
-    hole_list holes = {0};
-    size_t end = 0;
-    uint32_t ended = 0;
-    for (uint32_t i = 0; i < known->arena_count; i++) {
-        uint32_t group = known->by_first[i];
-        for (; ended < known->arena_count; ended++) {
-            uint32_t over = known->by_last[ended];
-            if (known->groups[over].last_launch >= known->groups[group].first_launch)
-                break;
-            if (group_bytes[over])
-                give_back(&holes, out_offsets[over], round_up(group_bytes[over]));
-        }
-        out_offsets[group] = 0;
-        if (group_bytes[group])
-            out_offsets[group] = take_hole(&holes, round_up(group_bytes[group]), &end);
-    }
-    bd_vec_deinit(&holes);
-    return end;
 }

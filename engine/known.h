@@ -59,5 +59,7 @@ bool bd_known_ready(bd_known *known, bd_error **out_error);
 /* Compiles anew what failed on an earlier arrival. */
 void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota);
 
-/* Offsets of the arena's groups for their sizes; returns the arena's size. */
-size_t bd_known_place(const bd_known *known, const size_t *group_bytes, size_t *out_offsets);
+/* Offsets of the arena's groups and of the launches' scratch for their sizes; returns the arena's
+ * size. */
+size_t bd_known_place(const bd_known *known, const size_t *group_bytes, size_t *out_offsets,
+                      const size_t *scratch_bytes, size_t *out_scratch_offsets);

@@ -528,6 +528,14 @@ void bd_memory_trim(bd_memory *memory)
     pthread_mutex_unlock(&memory->lock);
 }
 
+void bd_memory_make_room(bd_memory *memory, size_t free_bytes_max)
+{
+    pthread_mutex_lock(&memory->lock);
+    if (pool_bytes(memory) <= memory->used_bytes + free_bytes_max)
+        trim(memory);
+    pthread_mutex_unlock(&memory->lock);
+}
+
 void bd_memory_gauges(bd_memory *memory, uint64_t *out_used_bytes, uint64_t *out_pool_bytes,
                       uint64_t *out_tensors)
 {

@@ -112,6 +112,8 @@ void bd_memory_visit(bd_memory *memory, bd_account *account,
                      void (*visit)(bd_buffer *buffer, void *user), void *user);
 
 void bd_memory_trim(bd_memory *memory);
+/* The same, unless more than this is free. */
+void bd_memory_make_room(bd_memory *memory, size_t free_bytes_max);
 /* What was zeroed between principals. */
 uint64_t bd_memory_cleared_bytes(bd_memory *memory);
 /* Live bytes, bytes held from the device, tensors of all sessions. */

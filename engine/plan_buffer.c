@@ -86,14 +86,23 @@ static bool same_access(const bd_kir_access *a, const bd_kir_access *b)
     return true;
 }
 
+/* The first instruction after which an element is no longer needed once its place is stored. What
+ * the operands of a product read may be read again for other elements. */
+static uint32_t first_in_place(const bd_kir *program)
+{
+    const bd_kir_phase *last = &program->phases[program->phase_count - 1];
+    return program->family == BD_KIR_LOOP          ? 0
+           : program->family == BD_KIR_CONTRACTION ? last->first /* the epilogue */
+                                                   : program->instr_count;
+}
+
 /* Whether `written` is stored once, and `read` is read at no other element than the one about to be
  * stored, and not afterwards. */
 static bool reads_same_element(const bd_kir *program, uint32_t read, uint32_t written)
 {
     const bd_kir_access *target = NULL;
-    if (program->family != BD_KIR_LOOP)
-        return false;
-    for (uint32_t i = 0; i < program->instr_count; i++) {
+    uint32_t first = first_in_place(program);
+    for (uint32_t i = first; i < program->instr_count; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
         bd_kir_code code = (bd_kir_code)instr->code;
         if (!is_store(code) || program->accesses[instr->index].buffer != written)
@@ -111,7 +120,8 @@ static bool reads_same_element(const bd_kir *program, uint32_t read, uint32_t wr
         if ((code != BD_KIR_LOAD && code != BD_KIR_LOAD_AT) ||
             program->accesses[instr->index].buffer != read)
             continue;
-        if (stored || code != BD_KIR_LOAD || !same_access(&program->accesses[instr->index], target))
+        if (i < first || stored || code != BD_KIR_LOAD ||
+            !same_access(&program->accesses[instr->index], target))
             return false;
     }
     return target != NULL;

@@ -7,7 +7,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
-enum { IDLE_MAX = 4, ALIGNMENT = 64 };
+enum { IDLE_MAX = 4 };
 
 /* ---- histories reached from the trace ---- */
 
@@ -58,6 +58,8 @@ static bd_run *create(bd_known *known)
     run->new_ints = BD_ARENA_ARRAY(arena, int64_t, bd_int_count(bd_graph_ints(plan->graph)));
     run->group_bytes = BD_ARENA_ARRAY(arena, size_t, known->group_count);
     run->group_offsets = BD_ARENA_ARRAY(arena, size_t, known->group_count);
+    run->scratch_bytes = BD_ARENA_ARRAY(arena, size_t, plan->launch_count);
+    run->scratch_offsets = BD_ARENA_ARRAY(arena, size_t, plan->launch_count);
     run->arguments = BD_ARENA_ARRAY(arena, int64_t, known->argument_count);
     run->blocks = BD_ARENA_ARRAY(arena, bd_block, known->block_count);
     run->launches = BD_ARENA_ARRAY(arena, bd_launch, plan->launch_count);
@@ -122,22 +124,23 @@ static bd_error *size_run(bd_run *run, const bd_binding *binding)
     const bd_plan *plan = run->known->plan;
     run->sized = false;
     BD_TRY(size_groups(run));
-    run->arena_bytes = bd_known_place(run->known, run->group_bytes, run->group_offsets);
-    run->scratch_bytes = 0;
     int64_t *argument = run->arguments;
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         const bd_plan_launch *launch = &plan->launches[i];
         const bd_kir *program = plan->programs[launch->kernel];
+        run->scratch_bytes[i] = 0;
         for (uint32_t b = 0; b < launch->block_count; b++) {
             for (uint16_t k = 0; k < program->int_count; k++)
                 argument[k] = run->ints[launch->blocks[b].ints[k]];
             size_t scratch = binding->ops->scratch_bytes(binding->device,
                                                          plan->kernels[launch->kernel], argument);
-            if (scratch > run->scratch_bytes)
-                run->scratch_bytes = scratch;
+            if (scratch > run->scratch_bytes[i])
+                run->scratch_bytes[i] = scratch;
             argument += program->int_count;
         }
     }
+    run->arena_bytes = bd_known_place(run->known, run->group_bytes, run->group_offsets,
+                                      run->scratch_bytes, run->scratch_offsets);
     run->sized = true;
     return NULL;
 }
@@ -226,13 +229,10 @@ static bd_error *allocate_groups(bd_run *run, const bd_binding *binding)
             BD_TRY(bd_memory_alloc(binding->memory, binding->account, run->group_bytes[i],
                                    BD_MEMORY_SUBMISSIONS, &run->group_buffers[i]));
     }
-    size_t arena_bytes = (run->arena_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (arena_bytes + run->scratch_bytes)
-        BD_TRY_NOTE(bd_memory_alloc(binding->memory, binding->account,
-                                    arena_bytes + run->scratch_bytes, BD_MEMORY_ARENA,
-                                    &run->arena),
+    if (run->arena_bytes)
+        BD_TRY_NOTE(bd_memory_alloc(binding->memory, binding->account, run->arena_bytes,
+                                    BD_MEMORY_ARENA, &run->arena),
                     "intermediate results");
-    run->submission.scratch = run->scratch_bytes ? (char *)run->arena->bytes + arena_bytes : NULL;
     return NULL;
 }
 
@@ -312,8 +312,14 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
         }
         if (!same) {
             run->launch_numbers[launch_count] = i;
-            run->launches[launch_count++] =
-                (bd_launch){plan->kernels[launch->kernel], block, launch->block_count, 0};
+            run->launches[launch_count++] = (bd_launch){
+                .kernel = plan->kernels[launch->kernel],
+                .blocks = block,
+                .block_count = launch->block_count,
+                .scratch = run->scratch_bytes[i]
+                               ? (char *)run->arena->bytes + run->scratch_offsets[i]
+                               : NULL,
+            };
         }
         block += launch->block_count;
     }

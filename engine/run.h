@@ -45,7 +45,8 @@ struct bd_run {
     int64_t *ints;     /* of the plan's table */
     int64_t *new_ints; /* while binding */
     size_t *group_bytes, *group_offsets;
-    size_t arena_bytes, scratch_bytes;
+    size_t *scratch_bytes, *scratch_offsets; /* by launch of the plan */
+    size_t arena_bytes;
     int64_t *arguments;
     bd_block *blocks;
     /* ---- */

@@ -33,7 +33,7 @@ static void run_items(const bd_pool *pool, const struct part *part, int worker, 
 {
     const struct stage *stage = &pool->stage;
     const bd_block *block = &stage->launch->blocks[part->block];
-    char *scratch = pool->submission->scratch;
+    char *scratch = stage->launch->scratch;
     bd_call call = {
         .ints = block->ints,
         .buffers = block->buffers,

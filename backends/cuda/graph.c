@@ -64,13 +64,14 @@ static void describe(bd_cuda_graphs *graphs, const bd_submission *submission,
                      const bd_fault *problem)
 {
     trait *t = &graphs->now;
-    const int64_t ends[] = {(int64_t)(uintptr_t)submission->scratch, (int64_t)(uintptr_t)problem};
     t->count = graphs->table_bytes = 0;
-    add(t, ends, 2);
+    const int64_t end = (int64_t)(uintptr_t)problem;
+    add(t, &end, 1);
     for (uint32_t i = 0; i < submission->launch_count; i++) {
         const bd_launch *launch = &submission->launches[i];
-        const int64_t head[] = {(int64_t)(uintptr_t)launch->kernel, launch->block_count};
-        add(t, head, 2);
+        const int64_t head[] = {(int64_t)(uintptr_t)launch->kernel, launch->block_count,
+                                (int64_t)(uintptr_t)launch->scratch};
+        add(t, head, 3);
         for (uint32_t k = 0; k < launch->block_count; k++)
             add_block(t, launch->kernel->program, &launch->blocks[k]);
         if (!launch->kernel->by_value || launch->block_count > 1)

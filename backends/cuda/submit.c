@@ -81,7 +81,7 @@ static bool by_library(batch *b, const bd_cuda_grid *grid, const bd_kernel *kern
                        const bd_block *arguments, void **parameters)
 {
     const bd_cuda_blas_form *form = &grid->blas;
-    char *scratch = b->submission->scratch;
+    char *scratch = *(char **)parameters[SCRATCH];
     int64_t plan = form->copy_plan;
     void *const own[] = {parameters[SCRATCH], parameters[LANES]};
     parameters[LANES] = &plan;
@@ -109,7 +109,7 @@ static bool by_convolution(batch *b, const bd_cuda_grid *grid, const bd_kernel *
     const bd_cuda_dnn_form *form = &grid->dnn;
     int64_t plan = form->join_places << BD_CFAMILY_PLACES_SHIFT | 1;
     plan |= form->halves ? BD_CFAMILY_SUMS_HALF : 0;
-    if (!bd_cuda_dnn_run(b->device, form, arguments->buffers, b->submission->scratch))
+    if (!bd_cuda_dnn_run(b->device, form, arguments->buffers, *(void **)parameters[SCRATCH]))
         return false;
     void *own = parameters[LANES];
     parameters[LANES] = &plan;
@@ -141,9 +141,10 @@ static void run_block(batch *b, const bd_launch *launch, uint32_t number, uint32
     int64_t words[BD_KIR_INTS_MAX + BD_KIR_BUFFERS_MAX + BD_KIR_SCALARS_MAX];
     write_words(words, kernel->program, arguments);
     uint64_t table = 0;
+    void *scratch = launch->scratch;
     if (!kernel->by_value)
         table = to_table(b, words, (size_t)kernel->words);
-    void *parameters[] = {words,       &table,     &b->problem,  &b->submission->scratch,
+    void *parameters[] = {words,       &table,     &b->problem,  &scratch,
                           &grid.lanes, &number,    &block,       &grid.team,
                           &grid.splits, &b->device->counters};
     if (grid.convolves && by_convolution(b, &grid, kernel, arguments, parameters))
@@ -182,7 +183,8 @@ static void run_many(batch *b, const bd_launch *launch, uint32_t number, const v
         uint64_t table = to_table(b, words, count * (each + 1) + 1);
         uint32_t splits = (uint32_t)count, none = 0;
         int64_t passed[BD_CFAMILY_WORDS_MOST + 1] = {0}, lanes = 0;
-        void *parameters[] = {passed, &table, &b->problem, &b->submission->scratch,
+        void *scratch = launch->scratch;
+        void *parameters[] = {passed, &table, &b->problem, &scratch,
                               &lanes, &number, &none, &none,
                               &splits, &b->device->counters};
         launch_one(b, twin, (unsigned)blocks, BD_CFAMILY_THREADS, 0, parameters);

@@ -131,7 +131,7 @@ static void submit(bd_device *device, bd_submission *submission)
                               .block_number = j};
             bd_ref_layout layout;
             bd_ref_layout_of(run.program, run.block->ints, &layout);
-            bd_ref_run_block(&run, &layout, submission->scratch);
+            bd_ref_run_block(&run, &layout, launch->scratch);
         }
         launch->run_ns = bd_now_ns() - began;
     }

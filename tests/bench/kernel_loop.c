@@ -146,10 +146,12 @@ double loop_run(kernel_loop *loop, void *const *buffers, uint32_t count)
     if (!launches)
         loop_fail("launches", "no memory");
     for (uint32_t i = 0; i < count; i++)
-        launches[i] = (bd_launch){.kernel = loop->kernel, .blocks = &block, .block_count = 1};
+        launches[i] = (bd_launch){.kernel = loop->kernel,
+                                  .blocks = &block,
+                                  .block_count = 1,
+                                  .scratch = loop->scratch};
     bd_submission submission = {.launches = launches,
                                 .launch_count = count,
-                                .scratch = loop->scratch,
                                 .fault = &fault,
                                 .done = finished,
                                 .user = loop};

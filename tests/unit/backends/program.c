@@ -52,10 +52,9 @@ bd_fault kir_launch(const bd_driver *driver, bd_device *device, bd_kernel *kerne
     ck_assert_ptr_null(driver->ops->alloc(device, bytes + 1, &scratch));
     bd_fault fault = {0};
     atomic_int done = 0;
-    bd_launch launch = {.kernel = kernel, .blocks = block, .block_count = 1};
+    bd_launch launch = {.kernel = kernel, .blocks = block, .block_count = 1, .scratch = scratch};
     bd_submission submission = {.launches = &launch,
                                 .launch_count = 1,
-                                .scratch = scratch,
                                 .fault = &fault,
                                 .done = finished,
                                 .user = &done};

@@ -337,7 +337,8 @@ START_TEST(work_runs_in_order)
     }
     bd_launch launches[CHAIN];
     for (int i = 0; i < CHAIN; i++) /* one block, or all three side by side */
-        launches[i] = (bd_launch){kernel, blocks, i % 4 == 3 ? 3 : 1, 0};
+        launches[i] = (bd_launch){
+            .kernel = kernel, .blocks = blocks, .block_count = i % 4 == 3 ? 3 : 1};
     bd_submission submissions[SUBMISSIONS];
     bd_fault fault = {0};
     atomic_int done = 0;

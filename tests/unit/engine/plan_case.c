@@ -365,7 +365,9 @@ static void submit(binding *bound, const bd_plan_launch *launch)
         return;
     bd_kernel *kernel;
     must(bound->ops->compile(bound->device, bound->plan->programs[launch->kernel], &kernel));
-    bd_launch made = {kernel, bind_blocks(bound, launch), launch->block_count, 0};
+    bd_launch made = {.kernel = kernel,
+                      .blocks = bind_blocks(bound, launch),
+                      .block_count = launch->block_count};
     bd_fault fault = {0};
     volatile bool done = false;
     size_t scratch = 0;
@@ -374,10 +376,10 @@ static void submit(binding *bound, const bd_plan_launch *launch)
         scratch = own > scratch ? own : scratch;
     }
     char *memory = bd_arena_alloc(&bound->arena, scratch + 64);
+    made.scratch = (void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     bd_submission submission = {
         .launches = &made,
         .launch_count = 1,
-        .scratch = (void *)(((uintptr_t)memory + 63) & ~(uintptr_t)63),
         .fault = &fault,
         .done = finished,
         .user = (void *)(uintptr_t)&done,

@@ -267,6 +267,48 @@ START_TEST(a_late_reduction_runs_early)
 }
 END_TEST
 
+static bool writes_over(const char *text, const int64_t *dims)
+{
+    plan_case arrival;
+    plan_case_init(&arrival, text, dims);
+    bd_trace trace;
+    test_trace_view(&arrival.trace, &trace);
+    bd_plan *plan = NULL;
+    ck_assert_ptr_null(bd_plan_build(&trace, &(bd_plan_options){.fusion = true}, &plan));
+    ck_assert_uint_eq(plan->launch_count, 1);
+    uint32_t over = plan->buffers[plan->outputs[0].buffer].reuses;
+    bool result = over != BD_PLAN_NONE && plan->buffers[over].kind == BD_BUFFER_EXTERNAL;
+    bd_plan_release(plan);
+    plan_case_deinit(&arrival);
+    return result;
+}
+
+/* A product's epilogue may write over what it alone reads, at the same element. */
+START_TEST(products_update_in_place)
+{
+    text_case update = {"product in place",
+                        "p = f32 A,C; x = f32 A,B; w = f32 B,C; y = matmul x w; "
+                        "q = sgd_step p y 0.1 -; die p; out q",
+                        1};
+    text_case operand = {"product over its operand",
+                         "p = f32 A,A; w = f32 A,A; y = matmul p w; "
+                         "q = sgd_step p y 0.1 -; die p; out q",
+                         1};
+    text_case turned = {"product over a transposed tensor",
+                        "p = f32 A,A; x = f32 A,B; w = f32 B,A; y = matmul x w; "
+                        "t = permute p dims=1,0; q = sgd_step t y 0.1 -; die p; out q",
+                        1};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        run_case(&update, sizes[s], true);
+        run_case(&operand, sizes[s], true);
+        run_case(&turned, sizes[s], true);
+    }
+    ck_assert(writes_over(update.text, sizes[0]));
+    ck_assert(!writes_over(operand.text, sizes[0]));
+    ck_assert(!writes_over(turned.text, sizes[0]));
+}
+END_TEST
+
 /* More axes than a kernel has: refused, naming the record, and only where they cannot be joined. */
 START_TEST(too_many_axes)
 {
@@ -301,6 +343,7 @@ int main(void)
     tcase_add_loop_test(all, each_case, 0, (int)(sizeof cases / sizeof cases[0]));
     tcase_add_test(all, cheap_values_are_made_again);
     tcase_add_test(all, a_late_reduction_runs_early);
+    tcase_add_test(all, products_update_in_place);
     tcase_add_test(all, too_many_axes);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

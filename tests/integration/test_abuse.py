@@ -14,15 +14,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 import pytest
 
 import wire
+from baseline import MIB, resident
 from test_server_ops import floats, record
 from wire import CODES, F32, U8, Daemon, eventually, frame
-
-MIB = 1 << 20
-
-
-def resident(daemon):
-    with open(f"/proc/{daemon.process.pid}/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class Peak:

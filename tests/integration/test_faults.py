@@ -15,11 +15,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 import pytest
 
 import wire
+from baseline import MIB, Baseline
 from test_server_ops import batch, floats, record
 from wire import CODES, F32, U8, Daemon, Wire, eventually, frame
-
-MIB = 1 << 20
-
 
 class Limited(Daemon):
     """A daemon under a limit of the system: Limited("--as=900000000", flags…)."""
@@ -68,6 +66,7 @@ def test_the_address_space_ends():
 
 def test_a_limit_of_file_sizes():
     with Limited("--fsize=1000") as daemon:
+        baseline = Baseline(daemon, lambda daemon: daemon.connect().close())
         client = daemon.connect()
         client.put(1, F32, [2], floats(1, 2))
         client.send(batch(2, record("exp", 1)))
@@ -76,6 +75,7 @@ def test_a_limit_of_file_sizes():
         assert fields[1] == CODES["DEVICE"] and "File too large" in fields[2]
         assert client.get(1, 2)[2] == floats(1, 2)
         client.close()
+        baseline.holds()
 
 
 def test_hardly_any_descriptors():
@@ -96,6 +96,7 @@ def test_a_full_disk(tmp_path):
         pytest.skip("mounts are not allowed here")
     try:
         with Daemon(f"--cache-dir={tmp_path}/cache") as daemon:
+            baseline = Baseline(daemon)
             client = daemon.connect()
             assert compute(client)
             client.send(batch(10, record("exp", 9), record("sin", 1)))
@@ -103,6 +104,7 @@ def test_a_full_disk(tmp_path):
             assert len(warnings(daemon)) == 1 and "No space left on device; compiled code stays in memory only" in warnings(daemon)[0]
             assert not list((tmp_path / "cache").glob("*/new-*"))
             client.close()
+            baseline.holds()
     finally:
         subprocess.run(["umount", tmp_path])
 
@@ -209,6 +211,7 @@ def test_a_session_reaches_its_limit_in_a_step_and_recovers():
 
 def test_the_device_is_full_and_has_room_again():
     with Daemon(f"--memory={64 * MIB}") as daemon:
+        baseline = Baseline(daemon)
         greedy, other = daemon.connect(), daemon.connect()
         greedy.put(1, F32, [1024, 1024], bytes(4 * MIB))
         other.put(1, F32, [1024, 1024], bytes(4 * MIB))
@@ -222,6 +225,7 @@ def test_the_device_is_full_and_has_room_again():
         other.send(batch(3, record("add", 2, 2.0), first_op=2))
         assert other.get(3, 2)[2][:4] == floats(2)
         other.close()
+        baseline.holds()
 
 
 def busy(daemon):
@@ -383,6 +387,7 @@ def test_a_reader_as_fast_as_the_writer():
 
 def test_thousands_of_connections():
     with Daemon(files=300) as daemon:
+        baseline = Baseline(daemon)
         first = daemon.connect()
         waiting = []
         for _ in range(2000):
@@ -397,3 +402,4 @@ def test_thousands_of_connections():
             sock.close()
         assert eventually(lambda: Wire(daemon.socket()).sync()[1] == 0, 10)
         first.close()
+        baseline.holds()

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import pytest
 
 import wire
+from baseline import Baseline
 from wire import CODES, F32, Closed, Daemon, U8, Wire, eventually, frame
 
 
@@ -263,7 +264,7 @@ def test_a_vanished_client_leaves_nothing(daemon):
 
 
 def test_random_garbage_after_a_good_start(daemon):
-    rng = random.Random(4)
+    rng, baseline = random.Random(4), Baseline(daemon)
     good = frame("PUT_BEGIN", [1, F32, [64]], bytes(256)) + frame("GET", [1, 1]) + frame("OPS", [2, 1], b"\x92\x01\x01")
     for _ in range(300):
         data = bytearray(good)
@@ -280,6 +281,7 @@ def test_random_garbage_after_a_good_start(daemon):
     last.put(1, U8, [3], b"abc")
     assert last.get(1)[2] == b"abc"
     last.close()
+    baseline.holds()
 
 
 def test_late_hello_is_cut():
@@ -301,6 +303,7 @@ def test_late_hello_is_cut():
 
 def test_a_client_that_does_not_read_is_cut():
     with Daemon("--write-timeout=300ms") as daemon:
+        baseline = Baseline(daemon)
         client = daemon.connect()
         client.put(1, U8, [8 << 20], bytes(8 << 20))
         client.send(frame("GET", [1, 1]))
@@ -308,6 +311,7 @@ def test_a_client_that_does_not_read_is_cut():
         assert eventually(lambda: other.report("STATS")["connections"]["slow_closed"] == 1, 3)
         client.close()
         other.close()
+        baseline.holds()
 
 
 def test_silence_is_asked_and_then_cut():

@@ -16,9 +16,8 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 from authority import Authority, openssl
+from baseline import MIB, Baseline
 from wire import BURND, CODES, PREFACE, Closed, Daemon, U8, Wire, eventually, frame, hello
-
-MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +199,7 @@ def test_slow_handshakes_are_cut_and_capped():
 def test_a_slow_reader_over_tls_is_closed(authority):
     alice = authority.issue("slow", "/CN=slow")
     with Daemon(f"--client-ca={authority.path()}", "--write-timeout=300ms", tls=True) as daemon:
+        baseline = Baseline(daemon)
         client = Wire(connect(daemon, certificate=alice))
         data = bytes(12 * MIB)
         client.put(1, U8, [len(data)], data)
@@ -207,3 +207,4 @@ def test_a_slow_reader_over_tls_is_closed(authority):
             client.send(frame("GET", [i + 1, 1]))
         assert eventually(lambda: connections(daemon)["slow_closed"] == 1, 20)
         client.close()
+        baseline.holds()

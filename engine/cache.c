@@ -42,13 +42,13 @@ static void compile(bd_cached *cached)
     const bd_cache *cache = cached->cache;
     bd_arena arena;
     bd_arena_init(&arena);
-    int64_t begin = bd_now_us();
+    int64_t begin_ns = bd_worked_ns();
     bd_kir *program = NULL;
     bd_error *error = bd_kir_deserialize(cached->bytes, cached->size_bytes, &arena, &program);
     if (!error)
         error = cache->ops->compile(cache->device, program, &cached->job_kernel);
     cached->job_error = error;
-    cached->compile_us = bd_now_us() - begin;
+    cached->compile_us = (bd_worked_ns() - begin_ns) / 1000;
     bd_arena_deinit(&arena);
 }
 

@@ -41,7 +41,7 @@ struct bd_cached {
     bd_error *error;       /* FAILED */
     bd_kernel *job_kernel; /* the job's answer, until the device thread takes it */
     bd_error *job_error;
-    int64_t compile_us;
+    int64_t compile_us; /* of a processor: waiting for what others compile is not in it */
     bool stale; /* what the job makes is for a device that was lost meanwhile */
     uint8_t family;
     atomic_uint_fast64_t launches, run_ns;

@@ -222,17 +222,9 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* Processor time of this thread. */
-static int64_t worked_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static void count_lent(bd_pool *pool, int64_t before_ns)
 {
-    atomic_fetch_add_explicit(&pool->lent_ns, worked_ns() - before_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pool->lent_ns, bd_worked_ns() - before_ns, memory_order_relaxed);
 }
 
 uint64_t bd_pool_lent_us(const bd_pool *pool)
@@ -244,7 +236,7 @@ void bd_pool_lend(bd_pool *pool, const atomic_bool *wanted)
 {
     while (atomic_load(&pool->busy) && !atomic_load(wanted)) {
         uint32_t seen = atomic_load(&pool->signal);
-        int64_t before = worked_ns();
+        int64_t before = bd_worked_ns();
         bool worked = take_part(pool, pool->thread_count - 1, wanted);
         count_lent(pool, before);
         if (worked || spin(pool, seen))
@@ -311,7 +303,7 @@ void bd_pool_submit(bd_pool *pool, bd_submission *submission)
     if (!is_small(submission))
         wake(pool, others); /* while the first stages run here */
     start_submission(pool, submission);
-    int64_t before = worked_ns();
+    int64_t before = bd_worked_ns();
     bool finished = run_small_stages(pool);
     count_lent(pool, before);
     if (!finished) {

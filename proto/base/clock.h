@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Monotonic time. Thread: any. */
+ * Monotonic time, and time of the processor. Thread: any. */
 #pragma once
 
 #include <stdint.h>
@@ -15,4 +15,12 @@ static inline int64_t bd_now_ns(void)
 static inline int64_t bd_now_us(void)
 {
     return bd_now_ns() / 1000;
+}
+
+/* Processor time of the calling thread. */
+static inline int64_t bd_worked_ns(void)
+{
+    struct timespec worked;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &worked);
+    return (int64_t)worked.tv_sec * 1000000000 + worked.tv_nsec;
 }

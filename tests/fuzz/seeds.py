@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets frame, message, websocket, http, tokens and config: FOLDER/frame and so on. (fuzz_stream needs none: its
-mutator makes records of its own.)"""
+"""Writes the seeds of the fuzz targets frame, message, websocket, http, tokens and config: FOLDER/frame and so on; with them what long runs
+have found, minimised: corpus/TARGET.tar.xz. (fuzz_stream needs none: its mutator makes records of its own.)
+
+To keep what another long run found: fuzz_TARGET -merge=1 TARGET build/fuzz/corpus/TARGET, then tar that folder."""
 
 import pathlib
 import re
 import sys
+import tarfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
@@ -64,6 +67,10 @@ def settings():
 def main(folder):
     for name in ("frame", "message", "websocket", "http", "tokens", "config"):
         (folder / name).mkdir(parents=True, exist_ok=True)
+        with tarfile.open(pathlib.Path(__file__).parent / "corpus" / f"{name}.tar.xz") as found:
+            for entry in found.getmembers():
+                if entry.isfile():
+                    (folder / name / pathlib.Path(entry.name).name).write_bytes(found.extractfile(entry).read())
     for i, data in enumerate(FRAMES):
         (folder / "frame" / f"seed{i}").write_bytes(CUTS + data)
     for name, seeds in (("websocket", WEBSOCKET), ("http", HTTP)):

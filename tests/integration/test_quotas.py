@@ -202,13 +202,13 @@ def test_op_rate_refuses_who_waits_too_long(tokens, tmp_path):  # noqa: F811
         says(fields[2], "ops", 10)
         # what came in time is there, what did not holds the error, and what was freed is gone
         assert client.get(2)[2] == struct.pack("<f", -1)
-        client.send(frame("GET", [3, 1001]))
+        client.send(frame("GET", [3, 1000]))
         assert client.expect("ERROR")[0][1] == CODES["LIMIT"]
-        client.send(frame("GET", [4, 1]))
+        client.send(frame("GET", [4, 1001]))
         assert client.expect("ERROR")[0][1] == CODES["NOT_FOUND"]
         assert refused(daemon, "ops") >= 1
         assert eventually(lambda: quotas(daemon)["token:one"]["ops"] == 0, 10)
-        client.spend(batch(1002, record("neg", 2), first_op=1002))
+        client.spend(batch(1002, record("neg", 1000), first_op=1002))
         assert client.get(1002, 5)[2] == struct.pack("<f", 1)
         third.put(1, F32, [1], struct.pack("<f", 1))
         third.spend(batch(2, *[record("neg", 1) for _ in range(1000)]))

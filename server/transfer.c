@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/copy.h"
 #include "server/connection.h"
 
 enum {
@@ -235,6 +236,15 @@ bd_error *bd_session_payload_done(bd_connection *connection)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
+/* Of a tensor of so many bytes. A slot that is used again stays in the cache. */
+static void copy_part(void *to, const void *from, size_t size, size_t tensor_bytes)
+{
+    if (tensor_bytes >= BD_COPY_PAST_BYTES_MIN)
+        bd_copy_past_cache(to, from, size);
+    else if (size)
+        memcpy(to, from, size);
+}
+
 static bd_error *copy_from_region(bd_session *session, bd_upload *upload,
                                   const struct bd_message_put_region *put)
 {
@@ -244,9 +254,8 @@ static bd_error *copy_from_region(bd_session *session, bd_upload *upload,
         BD_FAIL(INVALID, "%" PRIu64 " bytes at %" PRIu64 " do not continue %zu of %zu bytes",
                 put->bytes, put->offset, upload->received_bytes, upload->size_bytes);
     BD_TRY(bd_regions_find(&session->regions, put->region, put->place, put->bytes, &region));
-    if (put->bytes)
-        memcpy((uint8_t *)bd_buffer_bytes(upload->buffer) + upload->received_bytes,
-               region->bytes + put->place, (size_t)put->bytes);
+    copy_part((uint8_t *)bd_buffer_bytes(upload->buffer) + upload->received_bytes,
+              region->bytes + put->place, (size_t)put->bytes, upload->size_bytes);
     return NULL;
 }
 
@@ -427,8 +436,9 @@ static void fill_slot(bd_connection *connection, bd_download *download, size_t s
 {
     bd_region_read *read = &download->read;
     uint64_t place = read->place + read->next_slot * read->slot_bytes;
-    if (size)
-        memcpy(read->region->bytes + place, download->bytes + download->sent_bytes, size);
+    bool again = read->slots * read->slot_bytes < download->size_bytes;
+    copy_part(read->region->bytes + place, download->bytes + download->sent_bytes, size,
+              again ? 0 : download->size_bytes);
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DATA_REGION,
                                                  .data_region = {.request = download->request,
                                                                  .offset = download->sent_bytes,

@@ -13,7 +13,8 @@ import time
 import numpy as np
 import pytest
 
-from independent_encoder import (ERROR, FLOAT32, OPS, PUT_BEGIN, ROOT, SYNC, Client, Refused,
+from conversation import PROGRAM, hold
+from independent_encoder import (ERROR, OPS, PUT_BEGIN, ROOT, SYNC, Client, Refused,
                                  Stream, WebSocket, frame, pack)
 
 BURND = os.environ.get("BURND", str(ROOT / "build/release/bin/burnd"))
@@ -161,55 +162,11 @@ def recorded(daemon, program):
     return bytes(sent[16 + 32 + int.from_bytes(sent[16:20], "little"):])
 
 
-PROGRAM = """
-import burn, numpy as np
-x = burn.tensor(np.array([[1, 2, 3], [4, 5, 6]], np.float32))
-w = burn.tensor(np.array([[0.5], [-1], [2]], np.float32), requires_grad=True)
-y = x @ w
-z = y * 2.5
-s = z.sum()
-s.backward()
-burn._core.flush()
-del y, z
-assert w.grad.numpy().tolist() == [[12.5], [17.5], [22.5]]
-large = burn.tensor(np.arange(600_000, dtype=np.float32))
-d = w.detach()
-p = d + 300
-t = p.mean(dim=0)
-u = t.clamp(max=-7.0)
-burn._core.mark()
-del d, p, t
-burn.sync()
-assert large.numpy()[-1] == 599_999
-del large
-burn._core.flush()
-"""
-
-
 def test_the_c_client_writes_the_same_bytes(daemon):
-    """It sends what is at most 4096 bytes as a constant, and a batch behind each mark."""
+    """client/js/tests/wire.test.ts holds the same conversation in C and in JavaScript."""
     c = connect(daemon, "tcp")
-    rows, column = struct.pack("<6f", 1, 2, 3, 4, 5, 6), struct.pack("<3f", 0.5, -1, 2)
-    x = c.op("constant", attributes=[FLOAT32, [2, 3], rows])
-    w = c.op("constant", attributes=[FLOAT32, [3, 1], column])
-    y = c.op("matmul", x, w, track=1)
-    z = c.op("mul", y, 2.5, track=1)
-    s = c.op("sum", z, track=1)
-    slope = c.op("grad", [s, None, w], attributes=[1])
-    c.flush()
-    c.op("free", [y, z], outputs=0)
-    assert c.get(slope).tolist() == [[12.5], [17.5], [22.5]]
-    large = c.put(np.arange(600_000, dtype=np.float32))
-    d = c.op("detach", w)
-    p = c.op("add", d, (300,))
-    t = c.op("mean", p, attributes=[[0]])
-    c.op("clamp", t, None, -7.0)
-    c.op("mark", outputs=0)
-    c.flush()
-    c.op("free", [d, p, t], outputs=0)
-    assert c.sync() == [0, "", 0]
-    assert c.get(large)[-1] == 599_999
-    c.op("free", [large], outputs=0)
-    c.flush()
+    gradient, limited = hold(c)
+    assert gradient.tolist() == [[12.5], [17.5], [22.5]]
+    assert limited.tolist() == [300.25]  # of 300.5
     theirs = recorded(daemon, PROGRAM)
     assert len(theirs) > 2_400_000 and theirs == c.sent

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three clients say the same: one program in C, Python and JavaScript, recorded by a proxy, equals byte for byte after
-// HELLO, with flushes and frees at the same places. By TCP: on a Unix socket C and Python share memory with the daemon.
+// Three clients and the independent encoder hold one conversation (tests/integration/conversation.py): what they send after
+// HELLO is equal byte for byte, with flushes and frees at the same places, and so are the results. By TCP: on a Unix socket
+// C and Python share memory with the daemon.
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +13,8 @@ import { connect } from "../src/node.js";
 import { Daemon, Proxy } from "./daemon.js";
 
 const run = promisify(execFile), root = fileURLToPath(new URL("../../..", import.meta.url));
-const LARGE = Float32Array.from({ length: 700_000 }, (_, i) => i % 251);
+const PYTHON = join(root, "build/venv/bin/python"), CONVERSATION = join(root, "tests/integration/conversation.py");
+const LARGE = Float32Array.from({ length: 600_000 }, (_, i) => i);
 let daemon: Daemon, folder: string;
 beforeAll(async () => {
   // Without resumption: its acknowledgements come at places that depend on time.
@@ -24,49 +26,31 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function recorded(program: (url: string) => Promise<unknown>): Promise<Buffer> {
+/** A program gives its results as text; what it sent goes with them. */
+async function recorded(program: (url: string) => Promise<string>): Promise<{ sent: Buffer; results: string }> {
   const proxy = await Proxy.start(daemon);
   try {
-    await program(proxy.url);
+    const results = await program(proxy.url);
     await proxy.ended;
-    return proxy.afterHello();
+    return { sent: proxy.afterHello(), results };
   } finally {
     proxy.stop();
   }
 }
 
-async function inC(url: string): Promise<void> {
+async function inC(url: string): Promise<string> {
   const program = join(folder, "wire"), lib = join(root, "build/release/lib");
   await run("cc", [fileURLToPath(new URL("wire.c", import.meta.url)), `-I${root}/client/c`, `-L${lib}`, "-lburn-client", `-Wl,-rpath,${lib}`, "-o", program]);
-  await run(program, { env: { ...process.env, BURN_URL: url } });
+  return (await run(program, { env: { ...process.env, BURN_URL: url } })).stdout;
 }
 
-async function inPython(url: string): Promise<void> {
-  await run(join(root, "build/venv/bin/python"), ["-c", `
-import burn, numpy as np
-x = burn.tensor(np.array([[1, 2, 3], [4, 5, 6]], np.float32))
-w = burn.tensor(np.array([[0.5], [-1], [2]], np.float32), requires_grad=True)
-y = x @ w
-z = y * 2.5
-s = z.sum()
-s.backward()
-burn._core.flush()
-del y, z
-w.grad.numpy()
-large = (np.arange(700000) % 251).astype(np.float32)
-big = burn.tensor(large)
-middle = burn.tensor(large[:5000])
-both = middle.exp()
-burn._core.mark()
-del middle, both
-burn.sync()
-big.numpy()
-del big
-burn._core.flush()
-`], { env: { ...process.env, BURN_URL: url } });
+async function inPython(url: string): Promise<string> {
+  return (await run(PYTHON, [CONVERSATION], { env: { ...process.env, BURN_URL: url } })).stdout;
 }
 
-async function inJavaScript(url: string): Promise<void> {
+const hex = (values: Float32Array): string => Buffer.from(values.buffer).toString("hex");
+
+async function inJavaScript(url: string): Promise<string> {
   const burn = await connect(url);
   const x = burn.tensor([[1, 2, 3], [4, 5, 6]]), w = burn.tensor([[0.5], [-1], [2]], { requiresGrad: true });
   const y = x.matmul(w), z = y.mul(2.5), sum = z.sum();
@@ -74,21 +58,26 @@ async function inJavaScript(url: string): Promise<void> {
   await burn.flush();
   y.dispose();
   z.dispose();
-  expect(await w.grad!.tolist()).toEqual([[12.5], [17.5], [22.5]]);
-  const big = burn.tensor(LARGE), middle = burn.tensor(LARGE.subarray(0, 5000)), both = middle.exp();
+  const gradient = await w.grad!.data() as Float32Array;
+  const large = burn.tensor(LARGE), d = w.detach(), p = burn.ops.add(d, 300n), t = p.mean(0), u = t.clamp(null, 300.25);
   burn.mark();
-  middle.dispose();
-  both.dispose();
+  for (const each of [d, p, t]) each.dispose();
   await burn.sync();
-  expect((await big.data() as Float32Array).every((value, i) => value === LARGE[i])).toBe(true);
-  big.dispose();
+  const limited = await u.data() as Float32Array;
+  expect((await large.data() as Float32Array).every((value, i) => value === LARGE[i])).toBe(true);
+  large.dispose();
   await burn.flush();
   burn.close();
+  return `${hex(gradient)} ${hex(limited)}\n`;
 }
 
-it("sends what C and Python send", async () => {
-  const [c, python, javascript] = [await recorded(inC), await recorded(inPython), await recorded(inJavaScript)];
-  expect(c.length).toBeGreaterThan(2_800_000);
-  expect(javascript.equals(c)).toBe(true);
-  expect(python.equals(c)).toBe(true);
+it("says what the independent encoder says, in C, Python and JavaScript", async () => {
+  const file = join(folder, "sent"), env = { ...process.env, BURN_URL: `tcp://127.0.0.1:${await daemon.port("tcp")}` };
+  const { stdout: results } = await run(PYTHON, [CONVERSATION, file], { env }), sent = readFileSync(file);
+  expect(sent.length).toBeGreaterThan(2_400_000);
+  expect(results).toBe(`${hex(Float32Array.of(12.5, 17.5, 22.5))} ${hex(Float32Array.of(300.25))}\n`);
+  for (const program of [inC, inPython, inJavaScript]) {
+    const said = await recorded(program);
+    expect([program.name, said.results, said.sent.equals(sent)]).toEqual([program.name, results, true]);
+  }
 });

@@ -10,12 +10,13 @@ import { Names } from "./names.js";
 import { PLAIN, type Ops, type PlainFunctions } from "./ops_gen.js";
 import { queryOf, type Again } from "./resume.js";
 import { tensorsIn } from "./structure.js";
-import { Tensor, weak, type Operand } from "./tensor.js";
+import { symbolDispose, Tensor, weak, type Operand } from "./tensor.js";
 import type { Transport } from "./transport.js";
 
 /** Tensors of at most so many bytes travel within their op record. */
 const CONSTANT_BYTES = 4096;
 const HANDSHAKE_MS = 5000, PRIVATE_MS = 60000;
+const symbolAsyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? (Symbol.for("Symbol.asyncDispose") as never);
 const enum Role { VALUE = 0, INDEX = 1, PARAM = 3 }
 
 /** How to connect. */
@@ -156,6 +157,16 @@ export class Burn {
   /** Ends the session. Tensors can then only be disposed of; a private daemon ends. */
   close(): void {
     this._connection.close();
+  }
+
+  /** `using burn = await connect()` ends the session at the end of the block. */
+  [symbolDispose](): void {
+    this.close();
+  }
+
+  /** `await using burn = await connect()` also waits until what was recorded is sent. */
+  async [symbolAsyncDispose](): Promise<void> {
+    if (this.alive) await this.flush().finally(() => this.close());
   }
 
   /** Sends what was recorded; waits until the socket has taken it. */

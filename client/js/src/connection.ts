@@ -243,8 +243,8 @@ export class Connection {
         reject(signal!.reason);
       };
       this.requests.set(request, { finish: () => resolve(take()), reject, destination, signal, abort });
-      signal?.addEventListener("abort", abort, { once: true });
       if (signal?.aborted) abort();
+      else signal?.addEventListener("abort", abort, { once: true });
     });
     this.pump();
     this.hold();

@@ -10,4 +10,4 @@ export type { Ops } from "./ops_gen.js";
 export * as nn from "./nn.js";
 export * as optim from "./optim.js";
 export type { Index } from "./shape.js";
-export { Tensor, type Operand, type ReduceOptions, type SumOptions } from "./tensor.js";
+export { Tensor, type ChunkOptions, type Operand, type ReduceOptions, type SumOptions } from "./tensor.js";

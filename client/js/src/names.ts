@@ -13,7 +13,15 @@ export type Publishable = Tensor | { readonly [part: string]: Publishable };
 export type Named = Tensor | { [part: string]: Named };
 
 /** One published value. */
-export interface NamedType { name: string; dtype: string; shape: number[]; bytes: number }
+export interface NamedType {
+  name: string;
+  kind: "tensor" | "program";
+  /** Of a tensor. */
+  dtype?: string;
+  /** Of a tensor. */
+  shape?: number[];
+  bytes: number;
+}
 
 /** Burn.names. A name is made of letters, digits, ".", "_", "-" and "/" for levels. It belongs to the user who published
  * it; those that begin with "public/" are everyone's. It holds its values until it is published anew, removed, or the
@@ -66,8 +74,11 @@ export class Names {
   }
 
   /** Publishes a function of tensors as a program, recorded with the examples' shapes and dtypes, with the present values
-   * of the tensors from outside that it uses. Who calls it needs no more rights than to infer. */
-  async publishProgram(name: string, f: (...inputs: Tensor[]) => Tensor | readonly Tensor[], ...examples: Tensor[]): Promise<void> {
+   * of the tensors from outside that it uses. Who calls it needs no more rights than to infer. After the examples options
+   * may stand. */
+  async publishProgram(name: string, f: (...inputs: Tensor[]) => Tensor | readonly Tensor[], ...rest: Tensor[] | [...Tensor[], WaitOptions]): Promise<void> {
+    const given: (Tensor | WaitOptions)[] = rest, examples = given.filter((each) => each instanceof Tensor);
+    const options = given.find((each): each is WaitOptions => !(each instanceof Tensor));
     const { _connection: connection, _core: core } = this.burn;
     connection.check();
     const { pointer, changed, endsStep } = this.burn.noGrad(() =>
@@ -75,7 +86,7 @@ export class Names {
     try {
       if (changed.length > 0 || endsStep)
         throw invalid("a function that changes its arguments or ends a step cannot be published: only what it returns leaves it");
-      await connection.request(core.publishProgram(pointer, name));
+      await connection.request(core.publishProgram(pointer, name), options);
     } finally {
       if (this.burn.alive) core.exports.program_drop(pointer);
     }

@@ -26,7 +26,14 @@ export interface SumOptions extends ReduceOptions {
   dtype?: DType;
 }
 
-const symbolDispose: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for("Symbol.dispose") as never);
+/** Options of chunks(). */
+export interface ChunkOptions extends WaitOptions {
+  /** The elements of a piece; as many as fill a MiB if left out. */
+  elements?: number;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+export const symbolDispose: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for("Symbol.dispose") as never);
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export interface Tensor<D extends DType = DType> extends PlainMethods {}
@@ -113,6 +120,20 @@ export class Tensor<D extends DType = DType> {
     const buffer = new ArrayBuffer(row.bytes * count);
     await this.burn._connection.get(this.burn._core.id(this._live()), new Uint8Array(buffer), options);
     return new row.array(buffer) as ArrayOf[D];
+  }
+
+  /** All elements, as data() gives them, in pieces one behind the other: for tensors that need not be held whole. They are
+   * those of this moment. While one piece is looked at, the next one is under way. */
+  chunks(options: ChunkOptions = {}): AsyncGenerator<ArrayOf[D], void, void> {
+    const count = options.elements ?? CHUNK_BYTES / DTYPES[this.dtype].bytes;
+    if (!Number.isInteger(count) || count < 1) throw invalid(`chunks: pieces of ${count} elements`);
+    const { burn } = this, flat = burn._outside(() => burn.noGrad(() => {
+      const copy = burn._one("clone", [this], []);
+      const result = copy.reshape(-1);
+      copy.dispose();
+      return result;
+    }));
+    return pieces(flat as Tensor<D>, count, options);
   }
 
   /** The only element. An integer beyond 2^53 is an error: data() gives it as a bigint. */
@@ -471,4 +492,25 @@ export function weak(value: number | boolean | bigint, float: boolean): CoreOper
   if (typeof value === "boolean") return { kind: Kind.BOOL, value: value ? 1 : 0 };
   if (typeof value === "bigint") return { kind: Kind.INT, value };
   return float || !Number.isSafeInteger(value) ? { kind: Kind.FLOAT, value } : { kind: Kind.INT, value };
+}
+
+/** The pieces of a flat tensor, which is disposed of. */
+async function* pieces<D extends DType>(flat: Tensor<D>, count: number, options: WaitOptions): AsyncGenerator<ArrayOf[D], void, void> {
+  const { burn, size } = flat;
+  const read = (from: number): Promise<ArrayOf[D]> => {
+    const part = burn._outside(() => flat.at([from, from + count])), data = part.data(options);
+    if (part !== flat) part.dispose();
+    data.catch(() => {}); // whoever awaits it is told
+    return data;
+  };
+  try {
+    let next = size > 0 ? read(0) : undefined;
+    for (let from = count; next; from += count) {
+      const piece = await next;
+      next = from < size ? read(from) : undefined;
+      yield piece;
+    }
+  } finally {
+    flat.dispose();
+  }
 }

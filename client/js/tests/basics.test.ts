@@ -271,3 +271,51 @@ describe("lifetime", () => {
     expect(await held()).toBeLessThanOrEqual(before + 1); // the sum that was read above is the collector's
   });
 });
+
+describe("tensors in pieces", () => {
+  it("gives all elements in order, as they were", async () => {
+    const x = burn.arange(600_000).reshape(300, 2000), sizes: number[] = [];
+    const pieces = x.chunks();
+    x.assign(0); // later changes do not matter
+    let next = 0, right = true;
+    for await (const piece of pieces) {
+      sizes.push(piece.length);
+      for (const value of piece) right &&= value === next++;
+    }
+    expect([right, next, sizes]).toEqual([true, 600_000, [262_144, 262_144, 75_712]]);
+    const all = async (t: Tensor, elements: number): Promise<unknown[]> => {
+      const found: unknown[] = [];
+      for await (const piece of t.chunks({ elements })) found.push(...piece);
+      return found;
+    };
+    expect(await all(burn.tensor([1n, -2n, 3n]), 2)).toEqual([1n, -2n, 3n]);
+    expect(await all(burn.tensor([[true], [false]]), 7)).toEqual([1, 0]);
+    expect(await all(burn.full([], 5), 1)).toEqual([5]);
+    expect(await all(burn.zeros([0, 3]), 1)).toEqual([]);
+    expect(() => x.chunks({ elements: 0 })).toThrow(/pieces of 0/);
+  });
+
+  it("keeps nothing when a reader stops early", async () => {
+    const count = async (): Promise<number> => {
+      await burn.sync();
+      return (await burn.report("sessions") as { session: number; tensors: number }[]).find((each) => each.session === burn.session)!.tensors;
+    };
+    const x = burn.arange(100_000), before = await count();
+    for await (const piece of x.chunks({ elements: 1000 })) if (piece[0] === 3000) break;
+    expect(await count()).toBe(before);
+    const failing = burn.ops.matmul(burn.ones([2, 3]), burn.ones([3])).chunks({ signal: AbortSignal.abort() });
+    await expect(failing.next()).rejects.toThrow();
+  });
+});
+
+it("ends a session at the end of a block", async () => {
+  let inner: Burn, other: Burn;
+  {
+    await using own = await connect("private:");
+    expect(await own.ones([2]).sum().item()).toBe(2);
+    inner = own;
+    using second = await connect("private:");
+    other = second;
+  }
+  expect([inner.alive, other.alive]).toEqual([false, false]);
+});

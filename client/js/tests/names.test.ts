@@ -56,3 +56,14 @@ it("names what is wrong", async () => {
   expect(await failure(a.names.publish("x", { y: 5 as never }))).toMatch(/y is a number/);
   expect(await failure(b.names.getState("deep"))).toMatch(/no state dict/);
 });
+
+it("stops waiting at a signal, wherever it waits", async () => {
+  const signal = AbortSignal.abort(new Error("enough")), options = { signal }, x = a.ones([2]);
+  const waits = [() => a.names.publish("x", x, options), () => a.names.get("deep", options), () => a.names.getState("deep", options),
+    () => a.names.program("classify", options), () => a.names.publishProgram("p", (t) => t.add(1), x, options), () => a.names.remove("deep", options),
+    () => a.names.list("", options), () => x.data(options), () => x.sum().item(options), () => x.tolist(options),
+    () => x.chunks(options).next(), () => a.sync(options), () => a.flush(options), () => a.ping(options), () => a.report("stats", options),
+    () => a.mintToken({}, options), () => a.shutdown(options), () => connect(daemon.url, options)];
+  for (const wait of waits) await expect(wait(), wait.toString()).rejects.toThrow("enough");
+  expect(await x.tolist()).toEqual([1, 1]);
+});

@@ -28,7 +28,7 @@ struct bd_tls_link {
     int fd;
     uint8_t header[HEADER_BYTES]; /* of the next record, read along with the last one's end */
     size_t header_bytes;
-    bool more; /* what is written now is not the last of this turn */
+    bool more; /* a small record is written, another follows at once */
     bool read_waits_for_write, write_waits_for_read;
     bool finished;
     char subject[BD_TLS_SUBJECT_BYTES];
@@ -340,7 +340,8 @@ ssize_t bd_tls_write(bd_tls_link *link, const struct iovec *parts, size_t count)
             size_t left = parts[i].iov_len - offset;
             if (total >= WRITE_TURN_BYTES)
                 return (ssize_t)total;
-            link->more = left > RECORD_BYTES || i + 1 < count;
+            /* Whole records go at once, so that the other side works on them meanwhile. */
+            link->more = left < RECORD_BYTES && i + 1 < count;
             errno = 0;
             if (!SSL_write_ex(link->ssl, (const char *)parts[i].iov_base + offset, left, &sent)) {
                 ssize_t result = judge(link, true);

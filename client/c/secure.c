@@ -26,7 +26,6 @@ struct bd_secure {
     SSL *ssl;
     BIO_METHOD *method;
     int fd;
-    bool more;      /* another record follows at once */
     uint8_t *unsent; /* the end of a record that the socket did not take */
     size_t unsent_bytes, unsent_offset, unsent_capacity;
     char problem[PROBLEM_BYTES];
@@ -69,8 +68,7 @@ static int socket_write(BIO *bio, const char *bytes, int size)
     BIO_clear_retry_flags(bio);
     ssize_t sent = 0;
     if (!bd_secure_flush(secure))
-        sent = send(secure->fd, bytes, (size_t)size,
-                    MSG_DONTWAIT | MSG_NOSIGNAL | (secure->more ? MSG_MORE : 0));
+        sent = send(secure->fd, bytes, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && !must_wait(sent))
         return -1;
     size_t taken = sent > 0 ? (size_t)sent : 0;
@@ -160,7 +158,6 @@ ssize_t bd_secure_write(bd_secure *secure, const void *bytes, size_t size)
             errno = EAGAIN;
             return total ? (ssize_t)total : -1;
         }
-        secure->more = part < left;
         errno = 0;
         if (!SSL_write_ex(secure->ssl, (const char *)bytes + total, part, &sent)) {
             ssize_t result = judge(secure);
@@ -173,7 +170,6 @@ ssize_t bd_secure_write(bd_secure *secure, const void *bytes, size_t size)
 
 void bd_secure_finish(bd_secure *secure)
 {
-    secure->more = false;
     SSL_shutdown(secure->ssl);
     bd_secure_flush(secure);
     ERR_clear_error();

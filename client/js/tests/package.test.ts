@@ -10,6 +10,8 @@ import { gzipSync } from "node:zlib";
 import { publint } from "publint";
 import { build } from "vite";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { hasBrowser, openBrowser } from "./browser.js";
+import { Daemon } from "./daemon.js";
 
 const run = promisify(execFile), home = fileURLToPath(new URL("..", import.meta.url));
 const SIZE_MAX = 60 * 1024;
@@ -111,4 +113,19 @@ it("is bundled by Vite without any set-up, for browsers, and is small", async ()
   const [most, least] = [all, core].map((text) => gzipSync(text, { level: 9 }).length) as [number, number];
   console.log(`gzipped for a page: ${least} bytes, with nn and optim ${most}`);
   expect(least).toBeLessThanOrEqual(SIZE_MAX);
+});
+
+it.skipIf(!hasBrowser)("computes in a page that Vite bundled", async () => {
+  await bundle(`import { connect } from "burn-client";
+    const burn = await connect();
+    document.title = String(await burn.arange(10).sum().item());`);
+  const daemon = await Daemon.start("--listen=tcp://127.0.0.1:0?insecure", `--www=${join(folder, "out")}`), browser = await openBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${await daemon.port("tcp")}/`);
+    await page.waitForFunction("document.title === '45'");
+  } finally {
+    await browser.close();
+    await daemon.stop();
+  }
 });

@@ -23,16 +23,29 @@ static bd_error *lost(burn_context *context, const char *doing, int number)
     bool mute = bd_client_get_phase(context->client) == BD_CLIENT_PREFACE &&
                 strncmp(context->url, "tcp:", 4) == 0;
     const char *hint = mute ? "; if TLS is spoken there, write tls://" : "";
+    const char *farewell = bd_client_farewell(context->client);
     bd_error *error =
-        number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s%s", context->url,
-                          doing, how, hint)
-               : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection%s", context->url,
-                          hint);
+        *farewell ? BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection: %s",
+                             context->url, farewell)
+        : number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s%s", context->url,
+                            doing, how, hint)
+                 : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection%s", context->url,
+                            hint);
     bd_client_fail(context->client, bd_error_retain(error));
     return error;
 }
 
 /* ---- without waiting ------------------------------------------------------------------------- */
+
+static bd_error *receive_now(burn_context *context);
+
+/* What the daemon said last tells more than a write that fails, unless another thread reads it. */
+static bd_error *sending_failed(burn_context *context, int number)
+{
+    if (!context->reading)
+        BD_TRY(receive_now(context));
+    return lost(context, "sending", number);
+}
 
 bd_error *bd_send_now(burn_context *context)
 {
@@ -48,7 +61,7 @@ bd_error *bd_send_now(burn_context *context)
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
             return NULL;
         else if (errno != EINTR)
-            return lost(context, "sending", errno);
+            return sending_failed(context, errno);
     }
     return NULL;
 }
@@ -127,11 +140,27 @@ bd_error *bd_pause(burn_context *context, int fd, short events, int wait_ms)
     return bd_step_in(context, token);
 }
 
+/* What had come before the loss. */
+static bd_error *hear_out(burn_context *context)
+{
+    int number = context->lost_errno;
+    context->lost = false;
+    bd_error *error = receive_now(context);
+    context->lost = true;
+    context->lost_errno = number;
+    return error;
+}
+
 /* The connection is lost: makes it anew, or fails. */
 bd_error *bd_come_back(burn_context *context)
 {
     bool given_up = false;
-    BD_TRY(bd_resume(context, &given_up));
+    if (!context->resuming && !context->resume_until_us)
+        BD_TRY(hear_out(context));
+    if (*bd_client_farewell(context->client))
+        given_up = true;
+    else
+        BD_TRY(bd_resume(context, &given_up));
     return given_up ? lost(context, "reading", context->lost_errno) : NULL;
 }
 
@@ -165,6 +194,7 @@ static bd_error *await_answer(burn_context *context)
     ssize_t count = receive(context->fd, context->scratch, sizeof context->scratch);
     int number = errno;
     pthread_mutex_lock(&context->lock);
+    context->reading = false;
     BD_TRY(bd_client_failure(context->client));
     if (count == 0)
         return lost(context, "reading", 0);
@@ -182,6 +212,7 @@ static bd_error *await_either(burn_context *context, bool sends)
     pthread_mutex_unlock(&context->lock);
     poll(&entry, 1, unread ? 0 : BD_WAIT_SLICE_MS);
     pthread_mutex_lock(&context->lock);
+    context->reading = false;
     BD_TRY(bd_client_failure(context->client));
     return entry.revents || unread ? move(context) : NULL;
 }
@@ -196,7 +227,6 @@ static bd_error *await_socket(burn_context *context)
     bool polls =
         sends || direct || context->secure || context->websocket || context->resumes;
     bd_error *error = polls ? await_either(context, sends) : await_answer(context);
-    context->reading = false;
     pthread_cond_broadcast(&context->fed);
     return error;
 }
@@ -317,7 +347,7 @@ static bd_error *write_parts(burn_context *context, struct iovec parts[2], int f
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
-            return lost(context, "sending", errno);
+            return sending_failed(context, errno);
         note_progress(context);
         fd = -1; /* it went with the first bytes */
         size_t left = (size_t)count;

@@ -69,6 +69,9 @@ bd_error *bd_client_feed(bd_client *client, const uint8_t *bytes, size_t size_by
 size_t bd_client_room(const bd_client *client, uint8_t **out_place);
 bd_error *bd_client_filled(bd_client *client, size_t size_bytes) BD_MUST_USE;
 
+/* Why the daemon ends the connection, once it has said so: there is nothing to resume. Or "". */
+const char *bd_client_farewell(const bd_client *client);
+
 /* ---- resuming: what both sides count, from HELLO and WELCOME on ---- */
 uint64_t bd_client_peer_received(const bd_client *client);
 enum { BD_CLIENT_RESUME_BYTES_MAX = BURN_PREFACE_BYTES + BD_MESSAGE_FRAME_BYTES_MAX };

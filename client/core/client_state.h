@@ -22,6 +22,7 @@ struct bd_client {
     bd_client_phase phase;
     bd_error *failure;
     bd_client_facts facts;
+    char farewell[256]; /* why the daemon ends the connection, once it has said so */
 
     bd_fifo control;         /* control frames, sent between others */
     bd_fifo queue;           /* frames that spend credit */

@@ -257,6 +257,15 @@ static void pong(bd_client *client, int64_t token)
         }
 }
 
+static void part(bd_client *client, const struct bd_message_goaway *goaway)
+{
+    if (goaway->code == BD_CODE_OK)
+        snprintf(client->farewell, sizeof client->farewell, "it was shut down");
+    else
+        snprintf(client->farewell, sizeof client->farewell, "%.*s", (int)goaway->text.size_bytes,
+                 goaway->text.bytes);
+}
+
 /* Texts of the message point into the parser's bytes, which are gone once a payload was read; only
  * messages without payload have texts. */
 static bd_error *end_message(bd_client *client)
@@ -315,7 +324,10 @@ static bd_error *end_message(bd_client *client)
         if (client->target)
             bd_client_end_pending(client, client->target, NULL);
         break;
-    default: /* GOAWAY: requests under way still end; frames to ignore */
+    case BD_MESSAGE_GOAWAY: /* requests under way still end */
+        part(client, &message->goaway);
+        break;
+    default: /* frames to ignore */
         break;
     }
     return NULL;
@@ -379,6 +391,11 @@ static void acknowledge(bd_client *client)
     client->acknowledged = client->received;
     bd_message message = {.type = BD_MESSAGE_RECEIVED, .received.bytes = client->received};
     bd_client_send_control(client, &message);
+}
+
+const char *bd_client_farewell(const bd_client *client)
+{
+    return client->farewell;
 }
 
 uint64_t bd_client_peer_received(const bd_client *client)

@@ -173,6 +173,40 @@ except ConnectionError as error:
     assert said.startswith("lost: "), said
 
 
+LEFT = """
+import sys, burn
+x = burn.ones(3)
+assert x.sum().item() == 3
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    (x + 1).sum().item()
+    print("answered")
+except burn.Error as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("scheme", ("unix", "tcp", "tls", "ws", "wss"))
+def test_a_drained_daemon_is_not_waited_for(place, scheme):
+    """A client that was idle while the daemon ended finds its last words."""
+    token = Tokens(place).add("me", "compute")
+    with Daemon(f"--state-dir={place}", "--resume-grace=1h", tls=True, tcp=True) as daemon:
+        secure = scheme in ("tls", "wss")
+        port = daemon.tls_port() if secure else daemon.tcp_port()
+        url = f"{scheme}://127.0.0.1:{port}" + f"?pin={pin_of(daemon)}" * secure if scheme != "unix" else "unix://" + daemon.path
+        with subprocess.Popen([sys.executable, "-c", LEFT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env=dict(os.environ, BURN_URL=url, **{"BURN_TOKEN": token} if secure else {})) as client:
+            try:
+                assert client.stdout.readline() == "ready\n"
+                daemon.process.terminate()
+                daemon.process.wait(60)
+                said = client.communicate("\n", timeout=120)[0]
+            finally:
+                client.kill()
+    assert said == f"ConnectionError the daemon at {url} closed the connection: it was shut down\n"
+
+
 def test_large_downloads_are_no_slow_reader():
     """What is kept for a resumption counts, but ends no connection that reads."""
     program = """

@@ -152,6 +152,8 @@ export class Connection {
   /** broken: nobody closed it. */
   private lose(reason: string, broken: boolean): void {
     if (this.closed) return;
+    const farewell = this.core.text(this.core.exports.farewell());
+    if (farewell) return this.fail("UNAVAILABLE", `the daemon at ${this.url} closed the connection: ${farewell}`);
     if (!broken || !this.outgoing.keeps) return this.fail("UNAVAILABLE", reason);
     this.headBytes = 0; // the daemon sends again what the core has not got
     this.headWanted = HEADER_BYTES;

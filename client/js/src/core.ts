@@ -15,6 +15,7 @@ interface Exports {
   results(): Pointer;
   open(library: Pointer, device: Pointer, token: Pointer, resumes: number): void;
   resume_ms(): number;
+  farewell(): Pointer;
   peer_received(): number;
   resume(token: Pointer): number;
   resumed(bytes: number): Pointer;

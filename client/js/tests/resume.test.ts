@@ -131,6 +131,14 @@ it("says that it is lost, and waits or gives up as the URL says", async () => {
   cutter.stop();
 });
 
+it.each(["tcp", "ws"] as const)("does not wait for a daemon that was shut down over %s", async (scheme) => {
+  const ending = await Daemon.start("--listen=tcp://127.0.0.1:0?insecure", "--resume-grace=1h");
+  const url = `${scheme}://127.0.0.1:${await ending.port("tcp")}`, burn = await connect(url);
+  await ending.stop();
+  expect((await burn.closed).message).toBe(`the daemon at ${url} closed the connection: it was shut down`);
+  expect([burn.resuming, burn.alive]).toEqual([false, false]);
+});
+
 it("gives up at once where another daemon answers", async () => {
   const first = await Daemon.start("--listen=tcp://127.0.0.1:0?insecure"), cutter = await Cutter.start(await first.port("tcp"));
   const burn = await connect(`tcp://127.0.0.1:${cutter.port}`);

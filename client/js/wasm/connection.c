@@ -73,6 +73,12 @@ double JS_EXPORT(session_number)(void)
     return (double)bd_client_get_facts(instance.client)->session;
 }
 
+/* Why the daemon ends the connection, once it has said so; or "". */
+const char *JS_EXPORT(farewell)(void)
+{
+    return bd_client_farewell(instance.client);
+}
+
 /* ---- resuming --------------------------------------------------------------------------------*/
 
 /* Milliseconds that a lost connection can be resumed; 0: it cannot. */

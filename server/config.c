@@ -15,9 +15,11 @@
 #include "proto/base/alloc.h"
 
 enum kind { KIND_COUNT, KIND_BYTES, KIND_MILLIS, KIND_CHOICE, KIND_TEXT, KIND_LIST };
+enum when { WHEN_LIVE, WHEN_START };
 
 typedef struct config_key {
     enum kind kind;
+    enum when when;
     const char *name, *initial;
     int64_t least, most;
     const char *choices, *says;
@@ -25,8 +27,8 @@ typedef struct config_key {
 } config_key;
 
 static const config_key keys[] = {
-#define KEY(kind, key, initial, least, most, choices, says)                                        \
-    {KIND_##kind, #key, initial, least, most, choices, says,                                       \
+#define KEY(kind, when, key, initial, least, most, choices, says)                                  \
+    {KIND_##kind, WHEN_##when, #key, initial, least, most, choices, says,                          \
      offsetof(bd_config, key), offsetof(bd_config, source.key)},
 #include "server/config.def"
 };
@@ -210,6 +212,15 @@ bd_error *bd_config_check_key(const char *name)
 {
     const config_key *key;
     return find_key(name, &key);
+}
+
+bool bd_config_needs_restart(const char *name)
+{
+    const config_key *key;
+    bd_error *error = find_key(name, &key);
+    bool needs = !error && key->when == WHEN_START;
+    bd_error_free(error);
+    return needs;
 }
 
 bd_error *bd_config_set(bd_config *config, const char *name, const char *text,
@@ -462,12 +473,17 @@ int bd_config_at(const bd_config *config, int index, const char **out_key, char 
     return 1;
 }
 
+static const char *restart_note(const config_key *key)
+{
+    return key->when == WHEN_START ? "; a new value needs a restart" : "";
+}
+
 void bd_config_print(const bd_config *config, FILE *file)
 {
     const char *name;
     char *text;
     for (int i = 0; bd_config_at(config, i, &name, &text); i++) {
-        fprintf(file, "%s# %s\n", i ? "\n" : "", keys[i].says);
+        fprintf(file, "%s# %s%s\n", i ? "\n" : "", keys[i].says, restart_note(&keys[i]));
         if (keys[i].kind != KIND_LIST) {
             fprintf(file, "%s = %s\n", name, text);
         } else {
@@ -487,8 +503,8 @@ void bd_config_print_flags(FILE *file)
         for (char *at = flag; *at; at++)
             *at = *at == '_' ? '-' : *at;
         const char *choices = keys[i].choices;
-        fprintf(file, "  --%s=%s\n        %s%s%s%s\n", flag, *choices ? choices : "VALUE",
-                keys[i].says, *keys[i].initial ? " (default " : "", keys[i].initial,
+        fprintf(file, "  --%s=%s\n        %s%s%s%s%s\n", flag, *choices ? choices : "VALUE",
+                keys[i].says, restart_note(&keys[i]), *keys[i].initial ? " (default " : "", keys[i].initial,
                 *keys[i].initial ? ")" : "");
     }
 }

@@ -30,10 +30,10 @@ typedef enum bd_config_source {
 } bd_config_source;
 
 typedef struct bd_config {
-#define KEY(kind, key, initial, least, most, choices, says) BD_CONFIG_##kind key;
+#define KEY(kind, when, key, initial, least, most, choices, says) BD_CONFIG_##kind key;
 #include "server/config.def"
     struct {
-#define KEY(kind, key, initial, least, most, choices, says) uint8_t key;
+#define KEY(kind, when, key, initial, least, most, choices, says) uint8_t key;
 #include "server/config.def"
     } source; /* bd_config_source of each key */
 } bd_config;
@@ -52,6 +52,8 @@ bd_error *bd_config_set(bd_config *config, const char *key, const char *text,
 /* Text as the value of a key that holds a number, in its unit. NOT_FOUND, INVALID. */
 bd_error *bd_config_number(const char *key, const char *text, int64_t *out) BD_MUST_USE;
 
+/* Whether a new value counts from the next start on only, not from a reload. */
+bool bd_config_needs_restart(const char *key);
 /* The key's value becomes that of from. True if it was another one. */
 bool bd_config_keep(bd_config *config, const bd_config *from, const char *key);
 

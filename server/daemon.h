@@ -44,7 +44,7 @@ typedef enum bd_transport {
     BD_TRANSPORT_COUNT,
 } bd_transport;
 
-enum { BD_TYPES_COUNTED = 64, BD_STATUSES_COUNTED = 500 };
+enum { BD_TYPES_COUNTED = 64, BD_STATUSES_COUNTED = 500, BD_NEEDS_RESTART_BYTES = 512 };
 
 /* What happened since the start, for burnctl stats and the metrics. */
 typedef struct bd_daemon_counters {
@@ -67,6 +67,7 @@ typedef struct bd_config_reader {
 struct bd_daemon {
     const bd_config *config;
     bd_config *own_config; /* the same after a reload; before, main's is used */
+    char needs_restart[BD_NEEDS_RESTART_BYTES]; /* keys that a reload has found changed in vain */
     bd_config_reader reader;
     bd_engine *engine;
     bd_device_facts facts;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/reload.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/base/alloc.h"
@@ -8,12 +9,6 @@
 #include "proto/base/log.h"
 #include "server/leases.h"
 #include "server/notify.h"
-
-/* Keys that engine and listeners have taken up for good. */
-static const char *const fixed[] = {
-    "listen",  "device",         "target",    "threads",    "compile_threads", "compile", "fusion",
-    "memory",  "session_memory", "cache_dir", "cache_size", "state_dir",       "www",     "names",
-};
 
 void bd_reload_log_level(const bd_config *config)
 {
@@ -24,23 +19,38 @@ void bd_reload_log_level(const bd_config *config)
     }
 }
 
-static bd_error *read_again(bd_daemon *daemon, bd_config *fresh, bd_access *access)
+/* needs_restart: names of the keys, separated by blanks. */
+static void keep_fixed(bd_daemon *daemon, bd_config *fresh,
+                       char needs_restart[BD_NEEDS_RESTART_BYTES])
+{
+    const char *key;
+    char *text;
+    size_t used = 0;
+    for (int i = 0; bd_config_at(daemon->config, i, &key, &text); i++) {
+        bd_free(text);
+        if (!bd_config_needs_restart(key) || !bd_config_keep(fresh, daemon->config, key))
+            continue;
+        bd_log(BD_LOG_WARN, "daemon", "reload: key=%s has changed and needs a restart", key);
+        used += (size_t)snprintf(needs_restart + used, BD_NEEDS_RESTART_BYTES - used, "%s%s",
+                                 used ? " " : "", key);
+    }
+}
+
+static bd_error *read_again(bd_daemon *daemon, bd_config *fresh, bd_access *access,
+                            char needs_restart[BD_NEEDS_RESTART_BYTES])
 {
     BD_TRY(daemon->reader.read(daemon->reader.user, fresh));
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        if (bd_config_keep(fresh, daemon->config, fixed[i]))
-            bd_log(BD_LOG_WARN, "daemon", "reload: key=%s has changed and needs a restart",
-                   fixed[i]);
-    }
+    keep_fixed(daemon, fresh, needs_restart);
     return bd_access_load(fresh, true, access);
 }
 
 static bd_error *replace(bd_daemon *daemon)
 {
     bd_access access;
+    char needs_restart[BD_NEEDS_RESTART_BYTES] = "";
     bd_config *fresh = bd_alloc(sizeof *fresh);
     bd_config_init(fresh);
-    bd_error *error = read_again(daemon, fresh, &access);
+    bd_error *error = read_again(daemon, fresh, &access, needs_restart);
     if (error) {
         bd_log(BD_LOG_ERROR, "daemon", "reload failed, all stays as it was: %s",
                bd_error_text(error));
@@ -56,6 +66,7 @@ static bd_error *replace(bd_daemon *daemon)
         bd_free(daemon->own_config);
     }
     daemon->config = daemon->own_config = fresh;
+    memcpy(daemon->needs_restart, needs_restart, sizeof needs_restart);
     bd_reload_log_level(fresh);
     bd_quotas_limit(&daemon->quotas, fresh);
     bd_leases_review(daemon);

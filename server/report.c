@@ -60,6 +60,7 @@ static void report_stats(bd_daemon *daemon, const bd_principal *asker, bd_json *
     bd_json_text(json, "node", daemon->access.node);
     bd_json_uint(json, "uptime_seconds",
                  (uint64_t)(bd_daemon_now_ms(daemon) - daemon->started_ms) / 1000);
+    bd_json_text(json, "needs_restart", daemon->needs_restart);
     bd_json_begin_object(json, "kernels");
     bd_json_uint(json, "compiles", stats.compiles);
     bd_json_uint(json, "cache_hits", stats.cache_hits);

@@ -31,7 +31,7 @@ static const ctl_command commands[] = {
     {"token", "create NAME, list, revoke NAME; mint [NAME]: one for a web page, for minutes"},
     {"cancel", "SESSION: drop what it has to do; those who wait for results hear of it"},
     {"reload", "read configuration, certificate and tokens again"},
-    {"drain", "let the daemon finish what is in flight and end"},
+    {"drain", "let the daemon finish what is in flight and end; does not wait for that"},
     {"shutdown", "the same"},
 };
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
@@ -65,7 +65,7 @@ static void print_help(FILE *file)
                   "                 may be repeated\n"
                   "  --host NAME    of invite: how others call this host\n"
                   "  --version\n\n"
-                  "Exit codes: 0 success, 1 failure, 2 wrong usage, 69 no daemon answers.\n");
+                  "Exit codes: 0 success, 1 failure, 2 wrong usage, 69 no connection to a daemon.\n");
 }
 
 static int complain_usage(const char *what, const char *which)
@@ -199,6 +199,19 @@ static bool open_at(const char *url, burn_context **out)
     return burn_open(&options, out) == BURN_STATUS_OK;
 }
 
+/* Otherwise one does, and refuses, or cannot be trusted; or the URL is wrong. */
+static bool none_answers(void)
+{
+    burn_status status = burn_last_error()->status;
+    return status == BURN_STATUS_UNAVAILABLE || status == BURN_STATUS_DEADLINE;
+}
+
+static int complain_unreachable(void)
+{
+    complain(none_answers() ? "no daemon answers" : "cannot connect");
+    return EXIT_UNREACHABLE;
+}
+
 /* The look-up of clients, but for the private daemon at its end. */
 static int open_daemon(const ctl_options *options, burn_context **out)
 {
@@ -206,14 +219,15 @@ static int open_daemon(const ctl_options *options, burn_context **out)
                *runtime = getenv("XDG_RUNTIME_DIR");
     char place[256];
     if (url && *url)
-        return open_at(url, out) ? EXIT_OK : (complain("no daemon answers"), EXIT_UNREACHABLE);
+        return open_at(url, out) ? EXIT_OK : complain_unreachable();
     snprintf(place, sizeof place, "unix://%s/burnd.sock", runtime ? runtime : "");
     if (runtime && *runtime && open_at(place, out))
         return EXIT_OK;
+    if (runtime && *runtime && !none_answers())
+        return complain_unreachable();
     if (open_at("unix:///run/burnd/burnd.sock", out))
         return EXIT_OK;
-    complain("no daemon answers");
-    return EXIT_UNREACHABLE;
+    return complain_unreachable();
 }
 
 static void print(const ctl_options *options, json_t *report)
@@ -224,6 +238,12 @@ static void print(const ctl_options *options, json_t *report)
     } else {
         ctl_print_table(report, stdout);
     }
+}
+
+static void print_answer(const ctl_options *options, json_t *own_report)
+{
+    print(options, own_report);
+    json_decref(own_report);
 }
 
 static int by_value(const void *a, const void *b)
@@ -247,10 +267,64 @@ static int ping(burn_context *context, const ctl_options *options)
                       burn_welcome(context, "server"), "count", options->pings, "seconds",
                       seconds[options->pings / 2], "least_seconds", seconds[0], "most_seconds",
                       seconds[options->pings - 1]);
-        print(options, report);
-        json_decref(report);
+        print_answer(options, report);
     }
     return status;
+}
+
+/* NULL after a complaint. */
+static json_t *read_report(const ctl_options *options, char *own_text)
+{
+    json_error_t problem;
+    json_t *report = json_loads(own_text, JSON_DECODE_ANY, &problem);
+    burn_free(own_text);
+    if (!report)
+        fprintf(stderr, "burnctl: %s: the answer is no JSON: %s\n", options->command, problem.text);
+    return report;
+}
+
+/* How the daemon is; NULL after a complaint. */
+static json_t *read_stats(burn_context *context, const ctl_options *options)
+{
+    char *text = NULL;
+    if (burn_report(context, "stats", &text) == BURN_STATUS_OK)
+        return read_report(options, text);
+    complain(options->command);
+    return NULL;
+}
+
+static int reload(burn_context *context, const ctl_options *options)
+{
+    if (burn_reload(context) != BURN_STATUS_OK)
+        return complain("reload");
+    json_t *stats = read_stats(context, options);
+    if (!stats)
+        return EXIT_FAILED;
+    const char *keys = json_string_value(json_object_get(stats, "needs_restart"));
+    if (options->json)
+        print_answer(options, json_pack("{s:b, s:s}", "reloaded", 1, "needs_restart", keys ? keys : ""));
+    else
+        printf("reloaded%s%s\n", keys && *keys ? "; changed, but needs a restart: " : "",
+               keys ? keys : "");
+    json_decref(stats);
+    return EXIT_OK;
+}
+
+static int drain(burn_context *context, const ctl_options *options)
+{
+    json_t *stats = read_stats(context, options);
+    if (!stats)
+        return EXIT_FAILED;
+    json_int_t others =
+        json_integer_value(json_object_get(json_object_get(stats, "sessions"), "open")) - 1;
+    json_decref(stats);
+    if (burn_shutdown(context) != BURN_STATUS_OK)
+        return complain(options->command);
+    if (options->json)
+        print_answer(options, json_pack("{s:b, s:I}", "draining", 1, "sessions", others));
+    else
+        printf("draining; other sessions: %" JSON_INTEGER_FORMAT "\n", others);
+    return EXIT_OK;
 }
 
 static int show(burn_context *context, const ctl_options *options)
@@ -262,13 +336,9 @@ static int show(burn_context *context, const ctl_options *options)
                              : burn_report(context, quotas ? "stats" : options->command, &text);
     if (status != BURN_STATUS_OK)
         return complain(options->command);
-    json_error_t problem;
-    json_t *report = json_loads(text, JSON_DECODE_ANY, &problem);
-    burn_free(text);
-    if (!report) {
-        fprintf(stderr, "burnctl: %s: the answer is no JSON: %s\n", options->command, problem.text);
+    json_t *report = read_report(options, text);
+    if (!report)
         return EXIT_FAILED;
-    }
     print(options, quotas ? json_object_get(report, "quotas") : report);
     json_decref(report);
     return EXIT_OK;
@@ -301,14 +371,14 @@ static int obey(burn_context *context, const ctl_options *options)
     if (strcmp(options->command, "token") == 0 || strcmp(options->command, "invite") == 0)
         return obey_token(context, options);
     if (strcmp(options->command, "reload") == 0)
-        return burn_reload(context) == BURN_STATUS_OK ? EXIT_OK : complain("reload");
+        return reload(context, options);
     if (strcmp(options->command, "cancel") == 0)
         return burn_cancel(context, strtoull(options->words[1], NULL, 10)) == BURN_STATUS_OK
                    ? EXIT_OK : complain("cancel");
     if (strcmp(options->command, "ping") == 0)
         return ping(context, options);
     if (strcmp(options->command, "shutdown") == 0 || strcmp(options->command, "drain") == 0)
-        return burn_shutdown(context) == BURN_STATUS_OK ? EXIT_OK : complain(options->command);
+        return drain(context, options);
     return show(context, options);
 }
 

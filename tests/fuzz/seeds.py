@@ -60,7 +60,7 @@ VALUES = {
 
 def settings():
     """Each key with a value that suits it."""
-    for kind, key, choices in re.findall(r'^KEY\((\w+), (\w+), "[^"]*", [^"]*"([^"]*)"', (wire.ROOT / "server/config.def").read_text(), re.M):
+    for kind, key, choices in re.findall(r'^KEY\((\w+), \w+, (\w+), "[^"]*", [^"]*"([^"]*)"', (wire.ROOT / "server/config.def").read_text(), re.M):
         yield key, SIZES.get(kind) or choices.split("|")[-1]
 
 

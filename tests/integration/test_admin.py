@@ -116,6 +116,9 @@ def test_reload(tmp_path):
         now = local.report("CONFIG")
         assert now["idle_timeout"] == "7s" and now["memory"] == "0" and now["threads"] == "1"
         assert "key=memory has changed and needs a restart" in daemon.text() and "key=listen" not in daemon.text()
+        assert ctl(daemon, "reload") == "reloaded; changed, but needs a restart: memory\n"
+        assert json.loads(ctl(daemon, "-o", "json", "reload")) == {"reloaded": True, "needs_restart": "memory"}
+        assert local.report("STATS")["needs_restart"] == "memory"
         # wrong ones change nothing
         for break_it, says in ((lambda: configure(second, "idle_timeout = soon"), "idle_timeout"),
                                (lambda: configure((second[0], first[1])), "private_key"),
@@ -138,10 +141,29 @@ def test_reload(tmp_path):
         configure(second)
         del tokens.lines["good"]
         tokens.write()
-        ctl(daemon, "reload")
+        assert ctl(daemon, "reload") == "reloaded\n"
         assert client.expect("GOAWAY") and client.expect("ERROR")[0][1] == CODES["UNAUTHENTICATED"] and client.closed()
         assert local.report("CONFIG")["idle_timeout"] == "30s"
         local.close()
+
+
+def test_which_keys_a_reload_takes(tmp_path):
+    """What --print-config says of a key is what a reload does with it."""
+    shown = subprocess.run([BURND, "--print-config"], capture_output=True, text=True).stdout
+    fixed = {key for says, key in re.findall(r"^# (.*)\n(\w+) =", shown, re.M) if says.endswith("; a new value needs a restart")}
+    others = {"threads": "2", "session_memory": "1GiB", "tf32": "off", "libraries": "/nowhere", "names": "7", "quota_wait": "3s", "credit": "8MiB",
+              "origins": "https://app.example", "log_level": "debug", "resume_grace": "4s", "cache_size": "2GiB", "fusion": "off"}
+    config = tmp_path / "burnd.conf"
+    config.write_text("")
+    with Daemon(f"--config={config}") as daemon:
+        before = json.loads(ctl(daemon, "-o", "json", "config"))
+        config.write_text("".join(f"{key} = {value}\n" for key, value in others.items()))
+        waiting = json.loads(ctl(daemon, "-o", "json", "reload"))["needs_restart"].split()
+        assert set(waiting) == fixed & set(others) == {"threads", "session_memory", "tf32", "libraries", "names", "cache_size", "fusion"}
+        now = json.loads(ctl(daemon, "-o", "json", "config"))
+        assert {key: now[key] for key in others} == {key: before[key] if key in fixed else value for key, value in others.items()}
+        config.write_text("")
+        assert ctl(daemon, "reload") == "reloaded\n"
 
 
 def test_a_reload_of_a_daemon_without_files_is_fine():

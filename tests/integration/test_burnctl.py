@@ -82,5 +82,15 @@ def test_exit_codes(tmp_path):
 
 def test_shutdown():
     with Daemon() as daemon:
-        assert ctl("--url", "unix://" + daemon.path, "shutdown").returncode == 0
-        assert daemon.process.wait(5) == 0
+        assert ctl("--url", "unix://" + daemon.path, "shutdown").stdout == "draining; other sessions: 0\n"
+        assert daemon.process.wait(60) == 0
+
+
+def test_a_drain_says_who_is_there():
+    with Daemon() as daemon:
+        clients = [daemon.connect(), daemon.connect()]
+        done = ctl("--url", "unix://" + daemon.path, "-o", "json", "drain")
+        assert json.loads(done.stdout) == {"draining": True, "sessions": 2}
+        for client in clients:
+            client.close()
+        assert daemon.process.wait(60) == 0

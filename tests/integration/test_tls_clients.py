@@ -109,6 +109,7 @@ def test_trust(place):
                 (f"tcp://localhost:{port}", known, "write tls://")):
             code, text = ping(url, **settings)
             assert code == 69 and says in text, (url, text)
+            assert text.startswith("burnctl: no daemon answers: " if url.startswith("tcp:") else "burnctl: cannot connect: "), text
             assert token_file.read_text().strip() not in text
 
 

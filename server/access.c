@@ -255,8 +255,10 @@ bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor, bd_pr
     }
     if (visitor->is_tls) {
         access->refused[BD_REFUSAL_NO_IDENTITY]++;
-        BD_FAIL(UNAUTHENTICATED, "a token is needed here, or a certificate that client_ca has "
-                                 "signed; set BURN_TOKEN or BURN_TOKEN_FILE");
+        BD_FAIL(UNAUTHENTICATED,
+                "a token is needed here, or a certificate that client_ca has signed; %s",
+                visitor->is_http ? "send the header Authorization: Bearer TOKEN"
+                                 : "set BURN_TOKEN or BURN_TOKEN_FILE");
     }
     snprintf(out->name, sizeof out->name, "anonymous"); /* what ?insecure accepts */
     out->scopes = BD_SCOPE_COMPUTE | BD_SCOPE_INFER | BD_SCOPE_METRICS;

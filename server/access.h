@@ -35,7 +35,7 @@ typedef struct bd_access {
 /* What is known of a client when it says HELLO. */
 typedef struct bd_visitor {
     int fd;
-    bool is_unix, is_tls;
+    bool is_unix, is_tls, is_http; /* http: it asks for a page */
     uid_t uid;           /* on a Unix socket */
     const char *subject; /* of its certificate; "" without one */
     const char *origin;  /* of a web page; "" for others */

@@ -84,13 +84,16 @@ static bd_error *parse_tcp(const char *url, const char *text, bd_address *out)
     bool loopback = false;
     BD_TRY(parse_host(url, text, &address, &loopback));
     const char *query = strchr(text, '?');
+    if (!loopback)
+        BD_FAIL(DENIED,
+                "%.128s: plain TCP has no encryption and no identity, and is allowed on loopback "
+                "only; write tls://",
+                url);
     if (!query || (strcmp(query, "?insecure") != 0 && strcmp(query, "?insecure=1") != 0))
         BD_FAIL(DENIED,
                 "%.128s: plain TCP has no encryption and no identity; write tls://, or add "
                 "?insecure to accept that",
                 url);
-    if (!loopback)
-        BD_FAIL(DENIED, "%.128s: plain TCP is allowed on loopback only; write tls://", url);
     *out = address;
     return NULL;
 }

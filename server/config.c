@@ -504,7 +504,7 @@ void bd_config_print_flags(FILE *file)
             *at = *at == '_' ? '-' : *at;
         const char *choices = keys[i].choices;
         fprintf(file, "  --%s=%s\n        %s%s%s%s%s\n", flag, *choices ? choices : "VALUE",
-                keys[i].says, restart_note(&keys[i]), *keys[i].initial ? " (default " : "", keys[i].initial,
-                *keys[i].initial ? ")" : "");
+                keys[i].says, restart_note(&keys[i]), *keys[i].initial ? " (default " : "",
+                keys[i].initial, *keys[i].initial ? ")" : "");
     }
 }

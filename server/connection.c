@@ -175,8 +175,11 @@ void bd_connection_fail(bd_connection *connection, bd_error *own_error)
         bd_code code = bd_error_code(own_error);
         if (code == BD_CODE_PROTOCOL)
             connection->daemon->counters.protocol_errors++;
-        bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " code=%s reason=\"%.300s\"",
-               connection->session.number, bd_code_name(code), bd_error_text(own_error));
+        char peer[BD_PEER_TEXT_BYTES];
+        bd_log(BD_LOG_WARN, "connection",
+               "closing session=%" PRIu64 " peer=%s code=%s reason=\"%.300s\"",
+               connection->session.number, bd_net_peer_name(connection->stream.fd, peer),
+               bd_code_name(code), bd_error_text(own_error));
         bd_message message = {.type = BD_MESSAGE_ERROR,
                               .error = {.code = (uint64_t)code,
                                         .text = bd_text_of(bd_error_text(own_error)),
@@ -284,7 +287,7 @@ static void note_failed_handshake(bd_connection *connection)
         return;
     connection->daemon->counters.handshakes_failed++;
     bd_log(BD_LOG_INFO, "connection", "no handshake peer=%s reason=\"%s\"",
-           bd_net_peer_text(connection->stream.fd, peer),
+           bd_net_peer_name(connection->stream.fd, peer),
            bd_stream_problem(&connection->stream));
 }
 

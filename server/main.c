@@ -8,6 +8,7 @@
 #include "proto/base/log.h"
 #include "server/activation.h"
 #include "server/daemon.h"
+#include "server/embedded.h"
 #include "server/options.h"
 #include "server/reload.h"
 
@@ -17,9 +18,12 @@ static const char system_folder[] = "/etc/burnd";
 
 extern char **environ;
 
-static int complain(bd_error *own_error, int status)
+/* embedded_fd: whose client hears it, too; or -1. */
+static int complain(bd_error *own_error, int embedded_fd, int status)
 {
     fprintf(stderr, "burnd: %s\n", bd_error_text(own_error));
+    if (embedded_fd >= 0)
+        bd_embedded_say_failure(embedded_fd, own_error);
     bd_error_free(own_error);
     return status;
 }
@@ -74,7 +78,7 @@ static int run(const bd_config *config, command_line line, int embedded_fd)
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of write */
     bd_error *error = bd_daemon_open(config, &reader, embedded_fd, &daemon);
     if (error)
-        return complain(error, EXIT_FAILED);
+        return complain(error, embedded_fd, EXIT_FAILED);
     bd_daemon_run(daemon);
     bd_daemon_close(daemon);
     bd_log(BD_LOG_INFO, "daemon", "stopped");
@@ -95,17 +99,17 @@ static int obey(const bd_options *options, bd_config *config, command_line line)
     if (!error)
         error = check_addresses(config);
     if (error)
-        return complain(error, EXIT_CONFIG);
+        return complain(error, options->embedded_fd, EXIT_CONFIG);
     if (options->embedded_fd >= 0 && config->source.log_level == BD_CONFIG_FROM_DEFAULT)
         /* the terminal is the client's */
         error = bd_config_set(config, "log_level", "warn", BD_CONFIG_FROM_DEFAULT);
     if (error)
-        return complain(error, EXIT_CONFIG);
+        return complain(error, options->embedded_fd, EXIT_CONFIG);
     bd_reload_log_level(config);
     if (options->command == BD_COMMAND_CHECK_CONFIG) {
         error = check_access(config);
         if (error)
-            return complain(error, EXIT_CONFIG);
+            return complain(error, options->embedded_fd, EXIT_CONFIG);
         printf("the configuration is right\n");
         return EXIT_OK;
     }
@@ -123,7 +127,8 @@ int main(int argument_count, char **arguments)
     bd_config_init(&config);
     bd_error *error = bd_options_parse(&options, &config, argument_count, arguments);
     command_line line = {.count = argument_count, .arguments = arguments};
-    int status = error ? complain(error, EXIT_USAGE) : obey(&options, &config, line);
+    int status = error ? complain(error, options.embedded_fd, EXIT_USAGE)
+                       : obey(&options, &config, line);
     bd_config_deinit(&config);
     return status;
 }

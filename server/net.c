@@ -184,6 +184,11 @@ const char *bd_net_peer_text(int fd, char text[BD_PEER_TEXT_BYTES])
     return text;
 }
 
+const char *bd_net_peer_name(int fd, char text[BD_PEER_TEXT_BYTES])
+{
+    return *bd_net_peer_text(fd, text) ? text : "unix";
+}
+
 bd_accept bd_net_accept(int listener, int *out_fd)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);

@@ -38,6 +38,8 @@ bool bd_net_peer_in_group(int fd, gid_t group);
 enum { BD_PEER_TEXT_BYTES = 64 };
 /* The peer's numeric address without its port; "" for what has none. Returns text. */
 const char *bd_net_peer_text(int fd, char text[BD_PEER_TEXT_BYTES]);
+/* The same for the log: "unix" for what has none. */
+const char *bd_net_peer_name(int fd, char text[BD_PEER_TEXT_BYTES]);
 /* The address that the peer reached, without its port; empty for a Unix socket. */
 const char *bd_net_local_text(int fd, char text[BD_PEER_TEXT_BYTES]);
 

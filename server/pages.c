@@ -60,6 +60,7 @@ static bd_error *identify(bd_connection *connection, const bd_http_head *head, b
     bd_visitor visitor = {.fd = stream->fd,
                           .is_unix = connection->is_unix,
                           .is_tls = stream->tls,
+                          .is_http = true,
                           .uid = connection->peer_uid,
                           .subject = stream->tls ? bd_tls_subject(stream->tls) : "",
                           .origin = origin ? origin : ""};

@@ -111,9 +111,23 @@ static void queue(bd_connection *connection, const bd_answer *answer)
     bd_connection_touch(connection);
 }
 
+/* Who may not ask that. */
+static void note_refusal(const bd_connection *connection, const bd_answer *answer)
+{
+    const bd_http_head *head = &connection->web->head;
+    char peer[BD_PEER_TEXT_BYTES];
+    size_t count;
+    const char *origin = bd_http_header(head, "origin", &count);
+    bd_log(BD_LOG_INFO, "web", "refused peer=%s status=%d origin=\"%.200s\" reason=\"%.*s\"",
+           bd_net_peer_name(connection->stream.fd, peer), answer->status, origin ? origin : "",
+           (int)strcspn(answer->own_body, "\n"), answer->own_body);
+}
+
 static void give(bd_connection *connection, bd_answer *own_answer)
 {
     bd_web *web = connection->web;
+    if (own_answer->status == 401 || own_answer->status == 403)
+        note_refusal(connection, own_answer);
     bd_log(BD_LOG_DEBUG, "web", "answered path=\"%.*s\" status=%d",
            web->head.complete ? (int)strcspn(web->head.target, "?") : 0, web->head.text,
            own_answer->status);

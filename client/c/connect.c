@@ -150,6 +150,9 @@ static bd_error *split_host(const char *url, const char *rest, const char *defau
         BD_FAIL(INVALID, "%s: expected a host and a port, as in tls://host:port", url);
     snprintf(host, 256, "%.*s", (int)host_size, rest);
     snprintf(port, 16, "%.*s", (int)number_size, number);
+    long value = strspn(port, "0123456789") == number_size ? atol(port) : 0;
+    if (value < 1 || value > 65535)
+        BD_FAIL(INVALID, "%s: the port is a number from 1 to 65535, not \"%s\"", url, port);
     return NULL;
 }
 
@@ -182,6 +185,16 @@ static bd_error *take_resume(burn_context *context, const char *text, size_t siz
     return NULL;
 }
 
+/* Whether it is one of the keys, with its value; insecure may be copied from a listener's URL. */
+static bool is_known(const char *pair, size_t size)
+{
+    static const char *const begins[] = {"device=", "pin=", "resume=", "insecure"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (size >= strlen(begins[i]) && memcmp(pair, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 /* ?device=NAME&resume=SECONDS; other keys are the transports'. */
 static bd_error *take_query(burn_context *context)
 {
@@ -189,7 +202,13 @@ static bd_error *take_query(burn_context *context)
     while (at && *at) {
         at++;
         size_t size = strcspn(at, "&");
-        if (strncmp(at, "device=", 7) == 0 && size - 7 < sizeof context->device) {
+        if (!is_known(at, size))
+            BD_FAIL(INVALID,
+                    "%s: \"%.*s\" is none of device=NAME, pin=sha256:HEX and resume=SECONDS",
+                    context->url, (int)size, at);
+        if (strncmp(at, "device=", 7) == 0) {
+            if (size - 7 >= sizeof context->device)
+                BD_FAIL(INVALID, "%s: the name of a device is shorter", context->url);
             snprintf(context->device, sizeof context->device, "%.*s", (int)(size - 7), at + 7);
             context->options.device = context->device;
         }
@@ -222,10 +241,12 @@ bd_error *bd_reconnect(burn_context *context, int timeout_ms)
 
 static bd_error *connect_url(burn_context *context, const char *url, int timeout_ms)
 {
+    if (strlen(url) >= sizeof context->url)
+        BD_FAIL(INVALID, "%.64s…: a URL has at most %zu bytes", url, sizeof context->url - 1);
     snprintf(context->url, sizeof context->url, "%s", url);
     BD_TRY(take_query(context));
     if (strncmp(url, "unix://", 7) == 0) {
-        char path[200];
+        char path[sizeof context->url];
         if (url[7] != '/')
             BD_FAIL(INVALID, "%s: the path of a socket is absolute: unix:///folder/name.sock", url);
         snprintf(path, sizeof path, "%.*s", (int)strcspn(url + 7, "?"), url + 7);

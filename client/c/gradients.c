@@ -84,8 +84,8 @@ static bd_error *check_counts(const burn_context *context, burn_tensor *const *t
     if (count > COUNT_MAX)
         BD_FAIL(LIMIT, "%zu tensors; at most %zu", count, COUNT_MAX);
     for (size_t i = 0; tensors && i < count; i++)
-        if (tensors[i] && bd_context_of(tensors[i]) != context)
-            BD_FAIL(INVALID, "the tensors belong to different connections");
+        if (tensors[i])
+            BD_TRY(bd_tensor_check_session(tensors[i], context->session));
     return NULL;
 }
 

@@ -294,6 +294,8 @@ static bd_error *end_message(bd_client *client)
     case BD_MESSAGE_ERROR: {
         bd_error *error =
             remote_error(message->error.code, message->error.text, message->error.op_index);
+        if (message->error.request == 0 && client->phase == BD_CLIENT_OPEN)
+            return bd_error_note(error, "the daemon ended the connection");
         if (message->error.request == 0)
             return error;
         end_request(client, message->error.request, error);

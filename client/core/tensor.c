@@ -153,6 +153,15 @@ bd_error *bd_tensor_refresh(burn_tensor *tensor)
     return bd_tensor_value(tensor, &value);
 }
 
+bd_error *bd_tensor_check_session(const burn_tensor *tensor, const bd_session *session)
+{
+    if (tensor->session == session)
+        return NULL;
+    if (!tensor->session->client || !session->client)
+        BD_FAIL(UNAVAILABLE, "the connection that the tensor belongs to was closed");
+    BD_FAIL(INVALID, "the tensors belong to different connections");
+}
+
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 static bd_error *operands_of(bd_session *session, const bd_input_operand *inputs, uint32_t count,
@@ -164,8 +173,7 @@ static bd_error *operands_of(bd_session *session, const bd_input_operand *inputs
             operands[i].i = inputs[i].i; /* the union's 64 bits */
             continue;
         }
-        if (inputs[i].tensor->session != session)
-            BD_FAIL(INVALID, "the tensors belong to different connections");
+        BD_TRY(bd_tensor_check_session(inputs[i].tensor, session));
         BD_TRY(bd_tensor_value(inputs[i].tensor, &operands[i].value));
     }
     return NULL;
@@ -424,8 +432,8 @@ bd_error *bd_tensor_assign(burn_tensor *target, const bd_input_operand *source, 
 {
     bd_session *session = target->session;
     bool tensor = source->kind == BURN_OPERAND_TENSOR;
-    if (tensor && source->tensor->session != session)
-        BD_FAIL(INVALID, "the tensors belong to different connections");
+    if (tensor)
+        BD_TRY(bd_tensor_check_session(source->tensor, session));
     bd_value *shown = NULL, *value = NULL;
     BD_TRY(bd_tensor_value(target, &shown));
     if (flags & BD_ASSIGN_REPLACE && tensor)

@@ -72,6 +72,8 @@ bd_session *bd_tensor_session(const burn_tensor *tensor);
 const burn_tensor_type *bd_tensor_type(const burn_tensor *tensor);
 /* The id of the value that it shows now. */
 bd_error *bd_tensor_id(burn_tensor *tensor, uint64_t *out_id) BD_MUST_USE;
+/* UNAVAILABLE if either session is closed, INVALID if the tensor is another's. */
+bd_error *bd_tensor_check_session(const burn_tensor *tensor, const bd_session *session) BD_MUST_USE;
 /* Reads a view again if its base has changed. */
 bd_error *bd_tensor_refresh(burn_tensor *tensor) BD_MUST_USE;
 uint64_t bd_tensor_version(const burn_tensor *tensor);

@@ -65,7 +65,7 @@ static void print_help(FILE *file)
                   "                 may be repeated\n"
                   "  --host NAME    of invite: how others call this host\n"
                   "  --version\n\n"
-                  "Exit codes: 0 success, 1 failure, 2 wrong usage, 69 no connection to a daemon.\n");
+                  "Exit codes: 0 success, 1 failure, 2 wrong usage, 69 no connection.\n");
 }
 
 static int complain_usage(const char *what, const char *which)
@@ -302,7 +302,8 @@ static int reload(burn_context *context, const ctl_options *options)
         return EXIT_FAILED;
     const char *keys = json_string_value(json_object_get(stats, "needs_restart"));
     if (options->json)
-        print_answer(options, json_pack("{s:b, s:s}", "reloaded", 1, "needs_restart", keys ? keys : ""));
+        print_answer(options, json_pack("{s:b, s:s}", "reloaded", 1, "needs_restart",
+                                        keys ? keys : ""));
     else
         printf("reloaded%s%s\n", keys && *keys ? "; changed, but needs a restart: " : "",
                keys ? keys : "");

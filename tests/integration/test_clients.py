@@ -10,6 +10,8 @@ import textwrap
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import pytest
+
 from wire import BURND
 
 PRELUDE = """
@@ -197,6 +199,39 @@ def test_a_close_ends_the_waits_of_other_threads():
             print(burn.ones(2).sum().item())
         """)
         assert lines == ["['the connection was closed'] False", "2.0"], (waits, lines)
+
+
+def test_a_tensor_of_a_connection_that_is_gone():
+    lines = works("""
+        x = burn.ones(3)
+        def says(*tries):
+            for each in tries:
+                try:
+                    print("answered", each())
+                except burn.ConnectionError as error:
+                    print(error)
+        os.kill(DAEMON, signal.SIGKILL)
+        says(lambda: x.tolist(), lambda: (x + 1).tolist())
+        burn.disconnect()
+        burn.connect("private:")
+        says(lambda: x + 1, lambda: x + burn.ones(3), lambda: burn.ones(3) + x, lambda: burn.ones(3).copy_(x), lambda: burn.stack([x]))
+        says(lambda: x.tolist())
+        print(burn.ones(2).sum().item())
+    """)
+    advice = "; burn.connect() makes a new connection, without the tensors of this one"
+    assert lines[0].endswith(advice) and lines[1].endswith(advice)
+    assert set(lines[2:7]) == {"the connection that the tensor belongs to was closed"}
+    assert lines[7:] == ["the connection was closed", "2.0"]
+
+
+@pytest.mark.parametrize("settings, says", [
+    ({"BURND_DRAIN_GRACE": "soon"}, 'burn.InvalidError: BURND_DRAIN_GRACE: drain_grace: "soon" is not a number'),
+    ({"BURND_WWW": "/nowhere/at/all"}, "/nowhere/at/all"), ({"BURND_LISTEN": "tcp://0.0.0.0:1"}, "burn.DeniedError: listen: tcp://0.0.0.0:1: plain TCP"),
+    ({"BURND_TARGET": "amx", "BURND_DEVICE": "vax"}, 'device: "vax" is not one of')])
+def test_why_a_private_daemon_does_not_start(settings, says):
+    done = subprocess.run([sys.executable, "-c", "import burn; burn.ones(2)"], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "BURN_URL": "private:", **settings})
+    assert done.returncode == 1 and "burn." in done.stderr.splitlines()[-1] and says in done.stderr.splitlines()[-1], done.stderr
 
 
 def test_a_private_daemon_that_is_slow_to_start(tmp_path):

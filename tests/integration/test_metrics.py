@@ -151,9 +151,11 @@ def test_who_may_read_them(tmp_path):
         for authorization, code in wrong:
             assert status(authorization)[0] == code, authorization
         assert "WWW-Authenticate: Bearer\n" in status("")[1]
+        assert "send the header Authorization: Bearer TOKEN" in status("")[1] and "BURN_TOKEN" not in status("")[1]
+        assert 'refused peer=127.0.0.1 status=401 origin="" reason="a token is needed here' in daemon.text()
         assert status("", "http")[0] == 200  # ?insecure accepts whoever is on this host
         now = values(scrape(daemon))
-        for reason, count in (("lacking_scope", 1), ("expired_token", 1), ("no_identity", 2)):
+        for reason, count in (("lacking_scope", 1), ("expired_token", 1), ("no_identity", 4)):
             name = 'burnd_auth_failures_total{reason="%s"}' % reason
             assert now[name] == before[name] + count, name
         assert not any(secret in daemon.text() for secret in (watcher, worker, chief, old))

@@ -64,6 +64,8 @@ def test_every_refusal(tokens, tmp_path, way):  # noqa: F811
             with Counted(daemon, metric):
                 got, text = refusal(sock(origin), **wishes)
             assert got == code and word in text, (got, text)
+            peer = "unix" if way == "unix" else "127.0.0.1"
+            assert f"closing session=0 peer={peer} code={code} reason=\"{text[:40]}" in daemon.text()
 
         if way in ("tls", "wss"):
             hears(auth("no_identity"), "UNAUTHENTICATED", "BURN_TOKEN")
@@ -96,13 +98,16 @@ def test_every_refusal(tokens, tmp_path, way):  # noqa: F811
             client.close()
 
 
-@pytest.mark.parametrize("header, metric, status", [
-    ({"Origin": "https://stranger.example"}, 'burnd_connections_refused_total{reason="origin"}', b"403"),
-    ({"Host": "stranger.example"}, 'burnd_connections_refused_total{reason="host"}', b"403")])
-def test_pages_that_nobody_listed(header, metric, status):
+@pytest.mark.parametrize("header, metric, status, logged", [
+    ({"Origin": "https://stranger.example"}, 'burnd_connections_refused_total{reason="origin"}', b"403",
+     'refused peer=127.0.0.1 status=403 origin="https://stranger.example" reason="pages of this origin may not connect'),
+    ({"Host": "stranger.example"}, 'burnd_connections_refused_total{reason="host"}', b"403",
+     "refused peer=127.0.0.1 status=403 origin=\"\" reason=\"this name is not one of the daemon's")])
+def test_pages_that_nobody_listed(header, metric, status, logged):
     with Daemon(tcp=True) as daemon:
         with Counted(daemon, metric):
             sock = socket.create_connection(("127.0.0.1", daemon.tcp_port()))
             sock.sendall(request(**header))
             assert sock.recv(4096).startswith(b"HTTP/1.1 " + status)
+            assert logged in daemon.text()
             sock.close()

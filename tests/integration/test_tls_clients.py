@@ -113,6 +113,18 @@ def test_trust(place):
             assert token_file.read_text().strip() not in text
 
 
+@pytest.mark.parametrize("url, says", [
+    ("tls://127.0.0.1:99999", 'the port is a number from 1 to 65535, not "99999"'), ("tcp://127.0.0.1:0", "the port is"),
+    ("wss://127.0.0.1:-1", "the port is"), ("ws://[::1]:http", "the port is"), ("tls://127.0.0.1:18446744073709551617", "expected a host and a port"),
+    ("tls://127.0.0.1:1?foo=abc", '"foo=abc" is none of device=NAME, pin=sha256:HEX and resume=SECONDS'), ("tls://127.0.0.1:1?pin", '"pin" is none of'),
+    ("unix:///nowhere/s?devices=ref", '"devices=ref" is none of'), ("tcp://127.0.0.1:1?resume=1&", '"" is none of'),
+    ("private:?Device=ref", '"Device=ref" is none of'), ("tls://127.0.0.1:1?device=" + "x" * 64, "the name of a device is shorter"),
+    ("unix:///" + "x" * 300, "a URL has at most 255 bytes")])
+def test_a_wrong_url_is_refused_before_anybody_is_asked(url, says):
+    code, text = ping(url)
+    assert code == 69 and text.startswith("burnctl: cannot connect: ") and says in text, text
+
+
 def test_an_expired_certificate(place):
     authority = Authority(place)
     certificate, key = authority.issue("server", "/CN=server", hosts="DNS:localhost", days=-1)
@@ -172,6 +184,27 @@ except ConnectionError as error:
     daemon.log.close()
     daemon.folder.cleanup()
     assert said.startswith("lost: "), said
+
+
+def test_what_ended_a_connection_is_told_from_what_a_call_needs(place):
+    token = Tokens(place).add("boss", "admin")
+    program = """
+import burn
+def says(f):
+    try:
+        f()
+    except burn.DeniedError as error:
+        print(str(error).split(";")[0])
+says(burn.mint_token)
+says(lambda: (burn.ones(3) + 1).sum().item())
+says(burn.mint_token)
+burn.connect()
+says(burn.mint_token)
+"""
+    with Daemon(f"--state-dir={place}", tls=True) as daemon:
+        said = python(program, f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin_of(daemon)}", BURN_TOKEN=token).splitlines()
+    ops = "the daemon ended the connection: OPS needs a scope of infer,compute"
+    assert said == ["TOKEN_MINT needs a scope of mint", ops, ops, "TOKEN_MINT needs a scope of mint"]
 
 
 LEFT = """

@@ -2,6 +2,7 @@
  * Exceptions: one class a status, which also derives from what PyTorch raises in such a case. */
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/python/core/core.h"
 
@@ -89,6 +90,16 @@ static PyObject *class_of(const burn_error *error)
     return core.errors[0];
 }
 
+/* Of a connection that has failed. */
+static PyObject *with_advice(PyObject *own_text)
+{
+    PyObject *text = own_text ? PyUnicode_FromFormat("%U; burn.connect() makes a new connection, "
+                                                     "without the tensors of this one", own_text)
+                              : NULL;
+    Py_XDECREF(own_text);
+    return text;
+}
+
 PyObject *core_raise(burn_status status)
 {
     (void)status;
@@ -96,6 +107,7 @@ PyObject *core_raise(burn_status status)
     if (PyErr_Occurred()) /* an interrupt: what its handler raised counts */
         return NULL;
     PyObject *kind = class_of(error);
+    bool dead = core.context && core.pid == (long)getpid() && !burn_alive(core.context);
     PyObject *place = error->op_number ? core_location(error->op_number) : NULL;
     PyObject *file = place ? PyTuple_GetItem(place, 0) : NULL;
     PyObject *text = NULL;
@@ -106,6 +118,8 @@ PyObject *core_raise(burn_status status)
     else
         text = PyUnicode_DecodeUTF8(error->text, (Py_ssize_t)strlen(error->text), "replace");
     Py_XDECREF(place);
+    if (dead)
+        text = with_advice(text);
     PyObject *exception = text ? PyObject_CallFunctionObjArgs(kind, text, NULL) : NULL;
     Py_XDECREF(text);
     if (!exception)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -53,6 +54,18 @@ def test_promtool_accepts_it(daemon):
     run = subprocess.run(["promtool", "check", "metrics"], input=scrape(daemon), capture_output=True, text=True, timeout=20)
     assert (run.returncode, run.stdout + run.stderr) == (0, "")
     client.close()
+
+
+def test_promtool_accepts_the_readmes_configuration(tmp_path):
+    if not shutil.which("promtool"):
+        pytest.skip("promtool is not installed")
+    block = re.search(r"^    scrape_configs:.*?(?=\n\n)", (wire.ROOT / "README.md").read_text(), re.M | re.S)[0]
+    (tmp_path / "burnd.token").write_text("burn_x")
+    with Daemon(tls=True) as daemon:
+        shutil.copy(daemon.certificate(), tmp_path / "burnd.pem")
+    (tmp_path / "prometheus.yml").write_text(textwrap.dedent(block).replace("/etc/prometheus", str(tmp_path)))
+    run = subprocess.run(["promtool", "check", "config", str(tmp_path / "prometheus.yml")], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_names_are_a_promise(daemon):

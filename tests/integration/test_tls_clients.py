@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C library and Python over TLS: trust, pins, tokens, certificates; errors that say what to do."""
 
+import json
 import os
 import re
 import socket
@@ -123,6 +124,33 @@ def test_trust(place):
 def test_a_wrong_url_is_refused_before_anybody_is_asked(url, says):
     code, text = ping(url)
     assert code == 69 and text.startswith("burnctl: cannot connect: ") and says in text, text
+
+
+def test_another_certificate_for_the_same_key_keeps_pinned_urls(place):
+    token = Tokens(place).add("me", "compute")
+    with Daemon(f"--state-dir={place}", tls=True) as daemon:
+        pin = pin_of(daemon)
+    subprocess.run(["openssl", "req", "-new", "-x509", "-key", f"{place}/private_key.pem", "-subj", "/CN=other", "-out", f"{place}/other.pem"],
+                   check=True, capture_output=True)
+    with Daemon(f"--state-dir={place}", f"--certificate={place}/other.pem", f"--private-key={place}/private_key.pem", tls=True) as daemon:
+        assert ping(f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin}", BURN_TOKEN=token) == (0, "")
+
+
+def test_names_are_the_identitys_not_the_tokens(place):
+    """A token of the same name later has what the first one published."""
+    def ctl(*words):
+        return subprocess.run([BURNCTL, "--url", "unix://" + daemon.path, "-o", "json", *words], capture_output=True, text=True, check=True).stdout
+
+    with Daemon(f"--state-dir={place}", tls=True) as daemon:
+        url = f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin_of(daemon)}"
+        first = json.loads(ctl("invite", "alice"))["token"]
+        assert python("import burn; burn.names.publish('w', burn.ones(3))", url, BURN_TOKEN=first) == ""
+        second = json.loads(ctl("invite", "alice-2"))["token"]  # both at once, without a gap
+        assert "[]" == python("import burn; print(burn.names.list())", url, BURN_TOKEN=second)
+        ctl("token", "revoke", "alice")
+        again = json.loads(ctl("invite", "alice"))["token"]
+        assert python("import burn; print(burn.names.get('w').tolist())", url, BURN_TOKEN=again) == "[1.0, 1.0, 1.0]"
+        assert "not known" in python("import burn; burn.names.list()", url, BURN_TOKEN=first)
 
 
 def test_an_expired_certificate(place):

@@ -300,11 +300,14 @@ START_TEST(tensors_outlive_the_context)
     int64_t dims[1] = {2};
     OK(burn_open(&options, &other));
     OK(burn_upload(other, BURN_DTYPE_FLOAT32, 1, dims, (float[]){1, 2}, &a));
+    ck_assert_int_eq(burn_exp(context, burn_in(a), &b),
+                     BURN_STATUS_INVALID); /* of another connection */
     burn_close(other);
     float out[2];
     ck_assert_int_eq(burn_read(a, out, sizeof out), BURN_STATUS_UNAVAILABLE);
-    ck_assert_int_eq(burn_exp(context, burn_in(a), &b),
-                     BURN_STATUS_INVALID); /* of another connection */
+    ck_assert_int_eq(burn_exp(context, burn_in(a), &b), BURN_STATUS_UNAVAILABLE);
+    ck_assert_str_eq(burn_last_error()->text,
+                     "the connection that the tensor belongs to was closed");
     burn_release(a);
 }
 END_TEST

@@ -419,6 +419,15 @@ static void flush_credits(bd_core *core)
         bd_session_flush_credit(session);
 }
 
+static void tell_loss(bd_core *core, const bd_error *error, const bd_error *loss)
+{
+    bd_log(BD_LOG_ERROR, "engine", "the device cannot be opened again: %s", bd_error_text(error));
+    bd_reply *reply = new_reply(BD_REPLY_LOST, 0, 0);
+    reply->error = BD_ERROR(DEVICE_LOST, "the device is lost and cannot be opened again; %s",
+                            bd_error_text(loss));
+    bd_core_reply(core, reply);
+}
+
 /* What lay on the device is poisoned, what comes from now on runs again. If the device cannot be
  * opened, the next submission fails, too, and leads here again. */
 static void begin_anew(bd_core *core)
@@ -431,8 +440,7 @@ static void begin_anew(bd_core *core)
     atomic_store(&core->counters.device_is_gone, error != NULL);
     bd_count(&core->counters.restarts, !error);
     if (error)
-        bd_log(BD_LOG_ERROR, "engine", "the device cannot be opened again: %s",
-               bd_error_text(error));
+        tell_loss(core, error, loss);
     else
         bd_log(BD_LOG_WARN, "engine", "the device is open again; %s", bd_error_text(loss));
     bd_error_free(error);

@@ -107,6 +107,7 @@ typedef enum bd_reply_kind {
     BD_REPLY_IMPORTED, /* payload: parts (proto/name.h) or a signature, or error */
     BD_REPLY_NAMES,    /* payload: [name, bytes, dtype, [dim, …]] one behind the other */
     BD_REPLY_PROBED,
+    BD_REPLY_LOST, /* of no session: the device cannot be opened again; error: why it was lost */
 } bd_reply_kind;
 
 typedef struct bd_reply {

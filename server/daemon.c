@@ -18,12 +18,14 @@
 #include "server/health.h"
 #include "server/net.h"
 #include "server/notify.h"
+#include "server/rebirth.h"
 #include "server/reload.h"
 
 enum {
     TICK_MS = 250,
     DRAIN_TICK_MS = 50,
     DRAIN_QUIET_MS = 150,
+    REBIRTH_MS = 4000, /* for what is in flight; then errors still go out */
     ACCEPTS_A_TURN = 64,
 };
 
@@ -42,13 +44,13 @@ static bd_error *open_engine(bd_daemon *daemon);
 static bd_error *open_loop(bd_daemon *daemon);
 static bd_error *open_listeners(bd_daemon *daemon);
 static bd_error *open_listener(bd_daemon *daemon, const char *url);
+static void rest_listeners(bd_daemon *daemon);
 static void close_listeners(bd_daemon *daemon);
 static void await_listener(bd_listener *listener);
 static void on_wake(uv_async_t *wake);
 static void on_signal(uv_signal_t *handle, int number);
 static void on_hang_up(uv_signal_t *handle, int number);
 static void on_tick(uv_timer_t *timer);
-static void start_drain(bd_daemon *daemon);
 static void stop(bd_daemon *daemon);
 
 int64_t bd_daemon_now_ms(bd_daemon *daemon)
@@ -74,6 +76,7 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
         return error;
     }
     daemon->started_ms = bd_daemon_now_ms(daemon);
+    bd_rebirth_open(daemon);
     bd_quotas_limit(&daemon->quotas, config);
     error = daemon->embedded ? NULL : bd_access_load(config, true, &daemon->access);
     if (!error && *config->www)
@@ -160,6 +163,8 @@ static void on_wake(uv_async_t *wake)
         bd_connection *connection = bd_map_get(&daemon->sessions, reply->session);
         if (reply->kind == BD_REPLY_PROBED)
             bd_health_probed(daemon);
+        if (reply->kind == BD_REPLY_LOST)
+            bd_rebirth_ask(daemon, reply->error);
         if (connection)
             bd_session_reply(connection, reply);
         else
@@ -188,12 +193,14 @@ static bd_error *open_loop(bd_daemon *daemon)
         BD_FAIL(UNAVAILABLE, "cannot start the loop: %s", uv_strerror(status));
     uv_timer_init(&daemon->loop, &daemon->tick);
     uv_timer_init(&daemon->loop, &daemon->lease);
+    uv_timer_init(&daemon->loop, &daemon->later);
     uv_timer_init(&daemon->loop, &daemon->watchdog);
     uv_signal_init(&daemon->loop, &daemon->terminate);
     uv_signal_init(&daemon->loop, &daemon->interrupt);
     uv_signal_init(&daemon->loop, &daemon->hang_up);
-    daemon->wake.data = daemon->tick.data = daemon->lease.data = daemon->watchdog.data =
-        daemon->terminate.data = daemon->interrupt.data = daemon->hang_up.data = daemon;
+    daemon->wake.data = daemon->tick.data = daemon->lease.data = daemon->later.data =
+        daemon->watchdog.data = daemon->terminate.data = daemon->interrupt.data =
+            daemon->hang_up.data = daemon;
     uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
     uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
     uv_signal_start(&daemon->hang_up, on_hang_up, SIGHUP);
@@ -221,21 +228,30 @@ void bd_daemon_start_tick(bd_daemon *daemon)
         uv_timer_start(&daemon->tick, on_tick, every, every);
 }
 
+static int64_t drain_most_ms(const bd_daemon *daemon)
+{
+    int64_t most_ms = daemon->config->drain_timeout;
+    return daemon->rebirth.begun && most_ms > REBIRTH_MS ? REBIRTH_MS : most_ms;
+}
+
 /* One connection while the daemon drains: it may finish what it asked for. */
 static void tick_draining(bd_connection *connection, int64_t now_ms)
 {
-    bool quiet = now_ms - connection->read_ms >= DRAIN_QUIET_MS &&
-                 now_ms - connection->daemon->drain_started_ms >= DRAIN_QUIET_MS;
-    bool late =
-        now_ms - connection->daemon->drain_started_ms > connection->daemon->config->drain_timeout;
+    int64_t passed_ms = now_ms - connection->daemon->drain_started_ms;
+    bool quiet = now_ms - connection->read_ms >= DRAIN_QUIET_MS && passed_ms >= DRAIN_QUIET_MS;
+    bool late = passed_ms > drain_most_ms(connection->daemon);
+    bool lost = connection->daemon->rebirth.begun && connection->state == BD_CONNECTION_OPEN;
+    bool idle = !bd_session_busy(&connection->session) && !connection->outbox.bytes;
     if (connection->state == BD_CONNECTION_LINGERING)
         return;
     if (connection->state == BD_CONNECTION_DETACHED)
         bd_connection_close(connection);
+    else if (lost && (late || (idle && passed_ms >= DRAIN_QUIET_MS)))
+        bd_connection_fail(connection, bd_error_retain(connection->daemon->rebirth.cause));
     else if (late && bd_session_busy(&connection->session))
         bd_connection_fail(connection,
                            BD_ERROR(UNAVAILABLE, "the daemon shut down before it could answer"));
-    else if (late || (quiet && !bd_session_busy(&connection->session) && !connection->outbox.bytes))
+    else if (late || (quiet && idle))
         connection->websocket ? bd_connection_hang_up(connection, BD_CODE_UNAVAILABLE)
                               : bd_connection_close(connection);
 }
@@ -246,7 +262,7 @@ static void on_tick(uv_timer_t *timer)
     int64_t now_ms = bd_daemon_now_ms(daemon);
     if (daemon->drain_asked_ms && !daemon->drain_started_ms &&
         now_ms - daemon->drain_asked_ms >= daemon->config->drain_grace)
-        start_drain(daemon);
+        bd_daemon_start_drain(daemon);
     for (bd_connection *connection = daemon->connections; connection;
          connection = connection->next) {
         bd_connection_tick(connection, now_ms);
@@ -266,18 +282,25 @@ static void on_tick(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
-static void start_drain(bd_daemon *daemon)
+void bd_daemon_start_drain(bd_daemon *daemon)
 {
+    const bd_error *cause = daemon->rebirth.begun ? daemon->rebirth.cause : NULL;
+    const char *text = cause ? bd_error_text(cause) : "the daemon shuts down";
     daemon->drain_started_ms = bd_daemon_now_ms(daemon);
+    if (!daemon->drain_asked_ms)
+        daemon->drain_asked_ms = daemon->drain_started_ms;
     bd_log(BD_LOG_INFO, "daemon", "draining connections=%zu", daemon->connection_count);
-    close_listeners(daemon);
+    if (cause && !daemon->embedded)
+        rest_listeners(daemon);
+    else
+        close_listeners(daemon);
     for (bd_connection *connection = daemon->connections; connection;
          connection = connection->next) {
         if (connection->state == BD_CONNECTION_OPEN)
             bd_connection_send(
                 connection, &(bd_message){.type = BD_MESSAGE_GOAWAY,
-                                          .goaway = {.code = BD_CODE_OK,
-                                                     .text = bd_text_of("the daemon shuts down")}});
+                                          .goaway = {.code = (uint64_t)bd_error_code(cause),
+                                                     .text = bd_text_of(text)}});
     }
     if (daemon->connections)
         bd_daemon_start_tick(daemon);
@@ -295,7 +318,7 @@ void bd_daemon_drain(bd_daemon *daemon)
     daemon->drain_asked_ms = bd_daemon_now_ms(daemon);
     bd_notify("STOPPING=1\nSTATUS=draining, %zu connections are open", daemon->connection_count);
     if (!daemon->config->drain_grace || !bd_health_is_watched(daemon)) {
-        start_drain(daemon);
+        bd_daemon_start_drain(daemon);
         return;
     }
     bd_log(BD_LOG_INFO, "daemon", "not ready any more, draining in ms=%" PRId64,
@@ -431,6 +454,15 @@ static bd_error *open_listeners(bd_daemon *daemon)
     return open_listener(daemon, url);
 }
 
+/* Who connects waits for the next process. */
+static void rest_listeners(bd_daemon *daemon)
+{
+    for (int i = 0; i < daemon->listener_count; i++) {
+        uv_poll_stop(&daemon->listeners[i].poll);
+        daemon->listeners[i].paused = false;
+    }
+}
+
 static void close_listeners(bd_daemon *daemon)
 {
     for (int i = 0; i < daemon->listener_count; i++) {
@@ -486,6 +518,7 @@ void bd_daemon_close(bd_daemon *daemon)
     uv_close((uv_handle_t *)&daemon->wake, NULL);
     uv_close((uv_handle_t *)&daemon->tick, NULL);
     uv_close((uv_handle_t *)&daemon->lease, NULL);
+    uv_close((uv_handle_t *)&daemon->later, NULL);
     uv_close((uv_handle_t *)&daemon->watchdog, NULL);
     uv_close((uv_handle_t *)&daemon->terminate, NULL);
     uv_close((uv_handle_t *)&daemon->interrupt, NULL);
@@ -494,6 +527,7 @@ void bd_daemon_close(bd_daemon *daemon)
     if (uv_loop_close(&daemon->loop) != 0)
         bd_log(BD_LOG_ERROR, "daemon", "handles are left in the loop");
     bd_map_deinit(&daemon->sessions);
+    bd_error_free(daemon->rebirth.cause);
     bd_quotas_deinit(&daemon->quotas);
     bd_access_deinit(&daemon->access);
     if (daemon->own_config) {

@@ -64,6 +64,14 @@ typedef struct bd_config_reader {
     void *user;
 } bd_config_reader;
 
+/* server/rebirth.h */
+typedef struct bd_rebirth {
+    bd_error *cause; /* why this process has no device any more; NULL: it has */
+    bool begun;      /* the drain is for that */
+    uint64_t restarts; /* of processes before this one */
+    int64_t last_ms, wait_ms; /* when the last of them ended, after what wait */
+} bd_rebirth;
+
 struct bd_daemon {
     const bd_config *config;
     bd_config *own_config; /* the same after a reload; before, main's is used */
@@ -75,6 +83,7 @@ struct bd_daemon {
     uv_async_t wake;
     uv_timer_t tick; /* runs while a deadline is near: an idle daemon sleeps */
     uv_timer_t lease; /* runs while an identity that expires has a session */
+    uv_timer_t later; /* runs before it begins anew once more */
     uv_timer_t watchdog; /* runs if a service manager watches */
     uv_signal_t terminate, interrupt, hang_up;
     bd_listener listeners[BD_LISTENERS_MAX];
@@ -93,6 +102,7 @@ struct bd_daemon {
     bd_histogram request_durations;
     int www_fd; /* the folder of web pages; -1: none */
     int64_t probe_sent_ms; /* to the device thread, which has not answered it; 0: none */
+    bd_rebirth rebirth;
     int64_t started_ms;
     int64_t ready_asked_ms;   /* somebody asked for /readyz then; 0: nobody */
     int64_t drain_asked_ms;   /* not ready from then on; 0: not */
@@ -116,6 +126,8 @@ void bd_daemon_close(bd_daemon *daemon);
  * takes no one new, and ends when the requests in flight are answered or late. A second call ends
  * at once. */
 void bd_daemon_drain(bd_daemon *daemon);
+/* Says GOAWAY, and ends the loop when the requests in flight are answered or late. */
+void bd_daemon_start_drain(bd_daemon *daemon);
 /* A connection is gone: the drain, or an embedded daemon, may be over. */
 void bd_daemon_connection_closed(bd_daemon *daemon);
 /* Something happened: the loop stays awake, and memory is put by again. */

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "proto/base/log.h"
-#include "server/activation.h"
 #include "server/daemon.h"
 #include "server/embedded.h"
 #include "server/options.h"
+#include "server/rebirth.h"
 #include "server/reload.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFIG = 78 };
@@ -35,7 +35,7 @@ static bd_error *read_configuration(const bd_options *options, bd_config *config
     else
         BD_TRY(bd_config_read_folder(config, system_folder));
     BD_TRY(bd_config_read_environment(config, environ));
-    return bd_activation_add(config);
+    return bd_rebirth_listen(config);
 }
 
 static bd_error *check_addresses(const bd_config *config)
@@ -80,6 +80,8 @@ static int run(const bd_config *config, command_line line, int embedded_fd)
     if (error)
         return complain(error, embedded_fd, EXIT_FAILED);
     bd_daemon_run(daemon);
+    if (bd_rebirth_is_due(daemon))
+        bd_rebirth_execute(daemon, line.arguments);
     bd_daemon_close(daemon);
     bd_log(BD_LOG_INFO, "daemon", "stopped");
     return EXIT_OK;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "server/activation.h"
+#include "server/rebirth.h"
 
 enum { BACKLOG = 511, SEND_BUFFER_BYTES = 1024 * 1024, GROUPS_MAX = 1024 };
 
@@ -111,6 +112,7 @@ bd_error *bd_net_listen(const char *url, bool for_others, int *out_fd, bd_addres
     if (inherited >= 0) {
         *out_fd = inherited;
         *out_address = address; /* without an inode: the file is the service manager's */
+        bd_rebirth_claim(url, out_address);
         return NULL;
     }
     int fd = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

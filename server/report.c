@@ -84,7 +84,7 @@ static void report_stats(bd_daemon *daemon, const bd_principal *asker, bd_json *
     bd_json_uint(json, "tensors", stats.tensors);
     bd_json_end_object(json);
     bd_json_begin_object(json, "device");
-    bd_json_uint(json, "restarts", stats.restarts);
+    bd_json_uint(json, "restarts", daemon->rebirth.restarts + stats.restarts);
     bd_json_end_object(json);
     bd_json_begin_object(json, "memory");
     bd_json_uint(json, "device_bytes", stats.device_bytes);

@@ -414,6 +414,7 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
     switch (own_reply->kind) {
     case BD_REPLY_CREDIT:
     case BD_REPLY_PROBED:
+    case BD_REPLY_LOST:
     case BD_REPLY_SESSION_CLOSED:
         break;
     case BD_REPLY_DATA:

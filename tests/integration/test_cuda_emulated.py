@@ -2,11 +2,17 @@
 """The cuda backend over tests/cuda/emulator: kernels of rows in all their entries against NumPy, launches that fail."""
 import os
 import pathlib
+import re
+import socket
 import subprocess
 import sys
 import textwrap
 
 import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import wire
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -126,6 +132,69 @@ LOST = (ROOT / "tests/cuda/lost.py").read_text()
 def test_a_lost_device_begins_anew_or_says_that_it_cannot(cache, how, outcome, told):
     lines, log = run(LOST, cache, EMULATOR_FAIL=f"{how}:9")
     assert lines == [outcome] and told in log and "an illegal memory access" in log
+
+
+CLIENT = """
+    import sys, time
+    try:
+        kept = burn.tensor([1.0, 2, 3])
+        burn.names.publish("kept", kept)
+        print("begun", flush=True)
+        for number in range(20):
+            assert (burn.ones(1000) * number).sum().item() == 1000 * number
+    except burn.DeviceLostError as error:
+        assert "an illegal memory access" in str(error), error
+    for number in range(1000):
+        try:
+            (kept * 2).numpy()
+            raise SystemExit("there is something")
+        except burn.DeviceLostError as error:
+            if "cannot be opened again" in str(error):  # the end of the session
+                break
+            time.sleep(0.01)
+    print("lost")
+"""
+
+AFTER = """
+    assert (burn.tensor([1.0, 2, 3]) * 2).numpy().tolist() == [2, 4, 6]
+    try:
+        burn.names.get("kept")
+    except burn.NotFoundError:
+        print(burn._connection.stats()["device"]["restarts"])
+"""
+
+
+def test_a_shared_daemon_begins_anew_when_its_device_is_gone_for_the_process(cache, tmp_path):
+    """EMULATOR_FAIL stays: each process loses its device at the ninth launch."""
+    emulated = {"LD_LIBRARY_PATH": str(ROOT / "build/release/tests/emulator"), "BURND_DEVICE": "cuda",
+                "BURND_CACHE_DIR": str(cache), "EMULATOR_FAIL": "gone:9"}
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(tmp_path / "notify"))
+    manager.settimeout(60)
+    with wire.Daemon(tcp=True, tls=True, environment={**emulated, "NOTIFY_SOCKET": str(tmp_path / "notify")}) as daemon:
+        addresses = re.findall(r'listening url="(.*)"', daemon.text())
+        pid, path = daemon.process.pid, daemon.path
+        assert len(addresses) == 3 and b"READY=1" in manager.recv(4096)
+        for restarts, url in ((1, addresses[0]), (2, addresses[1])):
+            assert run(CLIENT, cache, BURN_URL=url)[0] == ["begun", "lost"]
+            assert run(AFTER, cache, BURN_URL=url)[0] == [str(restarts)]  # waits until the next process takes it up
+            assert daemon.process.poll() is None and daemon.process.pid == pid
+            told = b""
+            while b"READY=1" not in told:
+                told = manager.recv(4096)
+                assert b"RELOADING=1" in told or b"READY=1" in told, told
+        log = daemon.text()
+        assert re.findall(r'listening url="(.*)"', log) == addresses * 3
+        assert re.findall(r"begins anew in ms=(\d+)", log) == ["0", "1000"]
+        assert re.findall(r"begun anew .* restarts=(\d+)", log) == ["1", "2"]
+        with daemon.socket() as page:
+            page.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            text = b""
+            while more := page.recv(1 << 16):
+                text += more
+        assert b"\nburnd_device_restarts_total 2\n" in text
+        daemon.process.terminate()
+        assert daemon.process.wait(60) == 0 and not os.path.exists(path)  # the file that the first process made
 
 
 PRODUCTS = """

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/rebirth.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/clock.h"
+#include "proto/base/log.h"
+#include "server/activation.h"
+#include "server/connection.h"
+#include "server/notify.h"
+
+enum {
+    FIRST = 3,          /* descriptor that is inherited */
+    CALM_MS = 60000,    /* after so long a loss is the first one again */
+    WAIT_MS = 1000,     /* before the second one, … */
+    WAIT_MS_MAX = 300000, /* … twice as long before each that follows */
+    WORD_BYTES = 256,
+};
+
+static const char variable[] = "BURN_REBIRTH";
+
+extern char **environ;
+
+typedef struct socket_file {
+    uint64_t device, inode; /* 0: the service manager's */
+    char url[160];
+} socket_file;
+
+/* ---- what is inherited ----------------------------------------------------------------------- */
+
+/* NULL: no process was before this one, or the variable is another one's. */
+static const char *left(bd_rebirth *out)
+{
+    const char *text = getenv(variable), *pid = getenv("LISTEN_PID");
+    int used = 0;
+    if (!text || !pid || atoll(pid) != getpid() ||
+        sscanf(text, "%" SCNu64 " %" SCNd64 " %" SCNd64 "%n", &out->restarts, &out->last_ms,
+               &out->wait_ms, &used) != 3)
+        return NULL;
+    return text + used;
+}
+
+static bool next_file(const char **at, socket_file *out)
+{
+    int used = 0;
+    if (!*at || sscanf(*at, " %" SCNu64 " %" SCNu64 " %159s%n", &out->device, &out->inode,
+                       out->url, &used) != 3)
+        return false;
+    *at += used;
+    return true;
+}
+
+void bd_rebirth_open(bd_daemon *daemon)
+{
+    if (!left(&daemon->rebirth))
+        return;
+    prctl(PR_SET_NAME, "burnd"); /* not "exe" */
+    bd_log(BD_LOG_WARN, "daemon", "begun anew after the device was lost restarts=%" PRIu64,
+           daemon->rebirth.restarts);
+}
+
+bd_error *bd_rebirth_listen(bd_config *config)
+{
+    bd_rebirth ignored;
+    socket_file file;
+    const char *at = left(&ignored);
+    if (!at)
+        return bd_activation_add(config);
+    for (size_t i = 0; i < config->listen.count; i++)
+        bd_free(config->listen.items[i]);
+    bd_vec_clear(&config->listen);
+    while (next_file(&at, &file))
+        BD_TRY(bd_config_set(config, "listen", file.url, (bd_config_source)config->source.listen));
+    return NULL;
+}
+
+void bd_rebirth_claim(const char *url, bd_address *address)
+{
+    bd_rebirth ignored;
+    socket_file file;
+    for (const char *at = left(&ignored); next_file(&at, &file);) {
+        if (strcmp(file.url, url) != 0)
+            continue;
+        address->device = file.device;
+        address->inode = file.inode;
+    }
+}
+
+/* ---- a loss ---------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+    return bd_now_us() / 1000; /* of a clock that the next process shares */
+}
+
+static void begin(bd_daemon *daemon)
+{
+    daemon->rebirth.begun = true;
+    if (!daemon->embedded)
+        bd_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=the device is lost, beginning anew",
+                  (long long)bd_now_us());
+    bd_daemon_start_drain(daemon);
+}
+
+static void on_time(uv_timer_t *timer)
+{
+    bd_daemon *daemon = timer->data;
+    bd_engine_stats stats;
+    bd_engine_get_stats(daemon->engine, &stats);
+    if (stats.device_is_gone && !daemon->drain_asked_ms) {
+        begin(daemon);
+        bd_connection_flush_all(daemon);
+        return;
+    }
+    bd_error_free(daemon->rebirth.cause); /* it is open again, or the daemon ends in any case */
+    daemon->rebirth.cause = NULL;
+}
+
+void bd_rebirth_ask(bd_daemon *daemon, bd_error *error)
+{
+    bd_rebirth *rebirth = &daemon->rebirth;
+    if (rebirth->cause || daemon->drain_asked_ms)
+        return;
+    rebirth->cause = bd_error_retain(error);
+    if (daemon->embedded) {
+        bd_log(BD_LOG_ERROR, "daemon", "a private daemon ends with its device: %s",
+               bd_error_text(error));
+        begin(daemon);
+        return;
+    }
+    bool calm = !rebirth->restarts || now_ms() - rebirth->last_ms >= CALM_MS;
+    int64_t twice = rebirth->wait_ms ? 2 * rebirth->wait_ms : WAIT_MS;
+    rebirth->wait_ms = calm ? 0 : twice < WAIT_MS_MAX ? twice : WAIT_MS_MAX;
+    bd_log(BD_LOG_ERROR, "daemon", "the daemon begins anew in ms=%" PRId64 " reason=\"%s\"",
+           rebirth->wait_ms, bd_error_text(error));
+    if (rebirth->wait_ms)
+        uv_timer_start(&daemon->later, on_time, (uint64_t)rebirth->wait_ms, 0);
+    else
+        begin(daemon);
+}
+
+bool bd_rebirth_is_due(const bd_daemon *daemon)
+{
+    return daemon->rebirth.begun && !daemon->embedded && !daemon->at_once;
+}
+
+/* ---- the next process ------------------------------------------------------------------------ */
+
+/* Libraries of the vendor may leave theirs open, and a device with them. */
+static void close_all_on_exec(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder)
+        return;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        int fd = atoi(entry->d_name);
+        if (fd >= FIRST)
+            fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    closedir(folder);
+}
+
+/* To the descriptors from FIRST on, in order; false where the system has none left. */
+static bool pass_listeners(bd_daemon *daemon)
+{
+    int copies[BD_LISTENERS_MAX];
+    for (int i = 0; i < daemon->listener_count; i++) {
+        copies[i] = fcntl(daemon->listeners[i].fd, F_DUPFD_CLOEXEC, FIRST + BD_LISTENERS_MAX);
+        if (copies[i] < 0)
+            return false;
+    }
+    close_all_on_exec();
+    for (int i = 0; i < daemon->listener_count; i++) {
+        if (dup2(copies[i], FIRST + i) < 0)
+            return false;
+    }
+    return true;
+}
+
+static char *describe(const bd_daemon *daemon)
+{
+    size_t room = WORD_BYTES * (BD_LISTENERS_MAX + 1);
+    char *text = bd_alloc(room);
+    size_t used =
+        (size_t)snprintf(text, room, "%s=%" PRIu64 " %" PRId64 " %" PRId64, variable,
+                         daemon->rebirth.restarts + 1, now_ms(), daemon->rebirth.wait_ms);
+    for (int i = 0; i < daemon->listener_count; i++) {
+        const bd_listener *listener = &daemon->listeners[i];
+        used += (size_t)snprintf(text + used, room - used, " %" PRIu64 " %" PRIu64 " %s",
+                                 listener->address.device, listener->address.inode, listener->url);
+    }
+    return text;
+}
+
+static bool has_name(const char *entry, const char *name)
+{
+    size_t size = strlen(name);
+    return strncmp(entry, name, size) == 0 && entry[size] == '=';
+}
+
+/* This one's, with the sockets. Other threads may still read the one that we have. */
+static char **make_environment(const bd_daemon *daemon)
+{
+    size_t count = 0, used = 0;
+    while (environ[count])
+        count++;
+    char **made = bd_alloc_zeroed((count + 4) * sizeof *made);
+    for (size_t i = 0; i < count; i++) {
+        const char *entry = environ[i];
+        if (!has_name(entry, "LISTEN_PID") && !has_name(entry, "LISTEN_FDS") &&
+            !has_name(entry, "LISTEN_FDNAMES") && !has_name(entry, variable))
+            made[used++] = environ[i];
+    }
+    char word[64];
+    snprintf(word, sizeof word, "LISTEN_PID=%lld", (long long)getpid());
+    made[used++] = bd_strdup(word);
+    snprintf(word, sizeof word, "LISTEN_FDS=%d", daemon->listener_count);
+    made[used++] = bd_strdup(word);
+    made[used] = describe(daemon);
+    return made;
+}
+
+_Noreturn void bd_rebirth_execute(bd_daemon *daemon, char *const *arguments)
+{
+    char **environment = make_environment(daemon);
+    if (pass_listeners(daemon))
+        execve("/proc/self/exe", arguments, environment);
+    bd_log(BD_LOG_ERROR, "daemon", "cannot begin anew: %s", strerror(errno));
+    _exit(1); /* as after a crash: whoever watches over us starts another one */
+}

@@ -20,13 +20,12 @@ typedef union bd_scalar {
     int64_t i;
 } bd_scalar;
 
-/* Where kernels report an index out of range. The first one of a submission stays.
- * tag is BD_KIR_CHECK's, block the number of the argument block. */
+/* Where kernels report an index out of range: one for each launch and tag of BD_KIR_CHECK; the
+ * first index that one of them meets stays. */
 typedef struct bd_fault {
     int32_t happened; /* written last; read after completion */
-    int32_t tag;
+    uint32_t block;   /* the number of the argument block */
     int64_t position, extent;
-    uint32_t launch, block;
 } bd_fault;
 
 /* The arguments of one run of a kernel; borrowed until the submission completes. */
@@ -44,6 +43,7 @@ typedef struct bd_launch {
     /* as bd_device_ops.scratch_bytes asked for the largest block; 64-byte aligned. Other launches
      * may have the same. */
     void *scratch;
+    uint32_t first_fault; /* of the submission's faults, that of its tag 0 */
     int64_t run_ns; /* out: how long it ran; 0 where the device tells of whole submissions only */
 } bd_launch;
 
@@ -52,7 +52,8 @@ typedef struct bd_launch {
 typedef struct bd_submission {
     bd_launch *launches;
     uint32_t launch_count;
-    bd_fault *fault;
+    bd_fault *faults; /* zeros before; NULL if nobody asks */
+    uint32_t fault_count;
     /* Both are out, and 0 before. How long the launches ran on a device that tells no more; why
      * they did not all run: DEVICE_LOST, NO_MEMORY or DEVICE, for the engine to free. */
     int64_t run_ns;

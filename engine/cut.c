@@ -111,13 +111,10 @@ static void resume_at_once(bd_session *session)
         bd_session_resume(session);
 }
 
-void bd_session_cut(bd_session *session)
+/* Looks the trace up, or plans it, without what cannot be planned. */
+static void plan_trace(bd_session *session)
 {
-    BD_ASSERT(!session->waiting);
     bd_tracer *tracer = &session->tracer;
-    uint32_t attempts = attempts_of(tracer);
-    if (tracer->records.count)
-        bd_count(&session->core->counters.cuts, 1);
     while (tracer->surviving) {
         bd_trace trace;
         bd_tracer_finish(tracer, &trace);
@@ -134,18 +131,29 @@ void bd_session_cut(bd_session *session)
             resume_at_once(session);
             return;
         }
-        if (attempts-- == 0) {
+        if (session->attempts == 0) {
             uint64_t op_index = bd_error_op_index(error);
             error = bd_error_note(error, "too many ops between two reads cannot be planned, "
                                          "none of them is run");
             bd_error_set_op_index(error, op_index);
             give_up(session, error);
-        } else if (!leave_out(session, error)) {
-            give_up(session, error);
+        } else {
+            session->attempts--;
+            if (!leave_out(session, error))
+                give_up(session, error);
         }
         bd_error_free(error);
     }
     forget_trace(session);
+}
+
+void bd_session_cut(bd_session *session)
+{
+    BD_ASSERT(!session->waiting);
+    session->attempts = attempts_of(&session->tracer);
+    if (session->tracer.records.count)
+        bd_count(&session->core->counters.cuts, 1);
+    plan_trace(session);
 }
 
 /* ---- handing over ---- */
@@ -237,20 +245,37 @@ static bd_error *name_largest(const bd_session *session, bd_error *own_error)
     return own_error;
 }
 
+/* There is no memory for the trace: it is tried again without the op to blame. */
+static bool try_without(bd_session *session, bd_error *error)
+{
+    if (session->attempts == 0)
+        return false;
+    session->attempts--;
+    if (!leave_out(session, error))
+        return false;
+    bd_known_release(session->waiting);
+    session->waiting = NULL;
+    plan_trace(session);
+    return true;
+}
+
 void bd_session_resume(bd_session *session)
 {
     bd_error *error = NULL;
     if (!bd_known_ready(session->waiting, &error))
         return;
-    if (error)
+    bool planned = error == NULL;
+    if (!planned)
         error = bd_error_retain(error);
     else if ((error = hand_over(session)))
         error = name_largest(session, error);
     if (!error)
         return;
-    poison_survivors(session, error);
+    if (!planned || !try_without(session, error)) {
+        poison_survivors(session, error);
+        forget_trace(session);
+    }
     bd_error_free(error);
-    forget_trace(session);
 }
 
 void bd_session_abandon(bd_session *session, bd_error *error)
@@ -269,9 +294,8 @@ void bd_session_finish_run(bd_session *session, bd_run *run)
     BD_ASSERT(session->in_flight > 0);
     session->in_flight--;
     bd_core *core = session->core;
-    bd_error *fault = bd_fault_error(run);
+    bd_error *fault = bd_fault_settle(&core->spoils, run, core->memory, session->account);
     if (fault)
         bd_session_note_error(session, fault);
-    bd_fault_poison_done(&core->spoils, run, fault, core->memory, session->account);
     bd_error_free(fault);
 }

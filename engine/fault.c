@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/assert.h"
 
 void bd_spoils_clear(bd_spoils *spoils)
 {
@@ -14,44 +15,61 @@ void bd_spoils_clear(bd_spoils *spoils)
     bd_map_deinit(&spoils->errors);
 }
 
-static const bd_known_record *record_to_blame(const bd_run *run, uint32_t *out_number)
-{
-    const bd_known *known = run->known;
-    if (run->submission.error || run->dropped ||
-        run->fault.launch >= run->submission.launch_count)
-        return NULL;
-    const bd_plan_launch *launch = &known->plan->launches[run->launch_numbers[run->fault.launch]];
-    uint32_t tag = (uint32_t)run->fault.tag;
-    if (tag >= launch->fault_count || launch->fault_records[tag] >= known->record_count)
-        return NULL;
-    *out_number = launch->fault_records[tag];
-    return &known->records[*out_number];
-}
+/* ---- what went wrong ---- */
 
-bd_error *bd_fault_error(const bd_run *run)
+/* Of the submission as a whole; or NULL. */
+static bd_error *whole_error(const bd_run *run)
 {
     if (run->dropped)
         return BD_ERROR(CANCELLED, "the work of the session was cancelled");
-    if (run->submission.error)
-        return bd_error_retain(run->submission.error);
-    if (!run->fault.happened)
-        return NULL;
-    uint32_t number = 0;
-    const bd_known_record *record = record_to_blame(run, &number);
-    int64_t extent = run->fault.extent;
+    return run->submission.error ? bd_error_retain(run->submission.error) : NULL;
+}
+
+static bd_error *index_error(const bd_run *run, uint32_t number, const bd_fault *fault)
+{
+    bool known = number < run->known->record_count;
+    const char *name = known ? run->known->records[number].info->name : "kernel";
     bd_error *error =
-        extent > 0
+        fault->extent > 0
             ? BD_ERROR(INVALID,
-                       "%s: index %" PRId64 " is out of range: %" PRId64 " to %" PRId64
-                       " would be right",
-                       record ? record->info->name : "kernel", run->fault.position, (int64_t)0,
-                       extent - 1)
+                       "%s: index %" PRId64 " is out of range: 0 to %" PRId64 " would be right",
+                       name, fault->position, fault->extent - 1)
             : BD_ERROR(INVALID,
                        "%s: index %" PRId64 " is out of range: the dimension has no elements",
-                       record ? record->info->name : "kernel", run->fault.position);
-    if (record)
+                       name, fault->position);
+    if (known)
         bd_error_set_op_index(error, run->op_indices[number]);
     return error;
+}
+
+/* By record, owned: what its checks found; NULL if none found anything. What a check of no record
+ * (of a history) found is an error of the whole. */
+static bd_error **list_blames(const bd_run *run, bd_error **out_whole)
+{
+    const bd_known *known = run->known;
+    bd_error **blames = NULL;
+    for (uint32_t i = 0; known->fault_count && i < run->submission.launch_count; i++) {
+        const bd_plan_launch *launch = &known->plan->launches[run->launch_numbers[i]];
+        const bd_fault *faults = run->faults + run->launches[i].first_fault;
+        for (uint32_t tag = 0; tag < launch->fault_count; tag++) {
+            uint32_t number = launch->fault_records[tag];
+            if (!faults[tag].happened)
+                continue;
+            if (!blames)
+                blames = bd_alloc_zeroed(known->record_count * sizeof *blames);
+            bd_error **blame = number < known->record_count ? &blames[number] : out_whole;
+            if (!*blame)
+                *blame = index_error(run, number, &faults[tag]);
+        }
+    }
+    return blames;
+}
+
+static void free_blames(bd_error **own_blames, uint32_t count)
+{
+    for (uint32_t i = 0; own_blames && i < count; i++)
+        bd_error_free(own_blames[i]);
+    bd_free(own_blames);
 }
 
 /* ---- spreading ---- */
@@ -61,15 +79,15 @@ typedef struct spread_result {
     bd_error *any;
 } spread_result;
 
-/* Errors of slots and of one record reach all values made from them. */
-static spread_result spread_errors(const bd_known *known, bd_error *const *slots, uint32_t blamed,
-                                   bd_error *blame)
+/* Errors of slots and of records (blames may be NULL) reach all values made from them. */
+static spread_result spread_errors(const bd_known *known, bd_error *const *slots,
+                                   bd_error *const *blames)
 {
     spread_result spread = {.values =
                                 bd_alloc_zeroed((known->value_count + 1) * sizeof(bd_error *))};
     for (uint32_t i = 0; i < known->record_count; i++) {
         const bd_known_record *record = &known->records[i];
-        bd_error *error = i == blamed ? blame : NULL;
+        bd_error *error = NULL;
         for (uint32_t k = 0; !error && k < record->input_count; k++) {
             const bd_input *input = &record->inputs[k];
             if (input->kind == BD_INPUT_VALUE)
@@ -77,6 +95,8 @@ static spread_result spread_errors(const bd_known *known, bd_error *const *slots
             else if (input->kind == BD_INPUT_EXTERNAL)
                 error = slots[input->number];
         }
+        if (!error && blames)
+            error = blames[i];
         for (uint32_t k = 0; error && k < record->output_count; k++)
             spread.values[record->first_value + k] = error;
         if (error)
@@ -118,7 +138,7 @@ void bd_fault_poison_bound(bd_run *run)
         return;
     const bd_known *known = run->known;
     const bd_plan *plan = known->plan;
-    spread_result spread = spread_errors(known, run->slot_errors, UINT32_MAX, NULL);
+    spread_result spread = spread_errors(known, run->slot_errors, NULL);
     for (uint32_t i = 0; i < plan->output_count; i++)
         if (!is_external(plan, &plan->outputs[i]))
             poison(run->outputs[i], output_error(&spread, &plan->outputs[i]));
@@ -165,27 +185,35 @@ static void poison_if_spoiled(bd_buffer *buffer, void *user)
     poison(buffer, bd_map_get(&spoils->errors, buffer->serial));
 }
 
-void bd_fault_poison_done(bd_spoils *spoils, bd_run *run, bd_error *fault, bd_memory *memory,
-                          bd_account *account)
+static bd_error *first_error(bd_error *const *blames, uint32_t count)
 {
-    if (!note_earlier_spoils(spoils, run) && !fault)
-        return;
+    uint32_t i = 0;
+    while (i < count && !blames[i])
+        i++;
+    return i < count ? bd_error_retain(blames[i]) : NULL;
+}
+
+bd_error *bd_fault_settle(bd_spoils *spoils, bd_run *run, bd_memory *memory, bd_account *account)
+{
     const bd_known *known = run->known;
     const bd_plan *plan = known->plan;
-    uint32_t blamed = UINT32_MAX;
-    bool blames = fault && record_to_blame(run, &blamed);
-    spread_result spread = spread_errors(known, run->slot_errors, blamed, fault);
-    for (uint32_t i = 0; i < plan->output_count; i++) {
-        bd_error *error = fault && !blames ? fault : output_error(&spread, &plan->outputs[i]);
+    bd_error *whole = whole_error(run), **blames = whole ? NULL : list_blames(run, &whole);
+    if (!note_earlier_spoils(spoils, run) && !whole && !blames)
+        return NULL;
+    spread_result spread = spread_errors(known, run->slot_errors, blames);
+    for (uint32_t i = 0; i < plan->output_count; i++)
         if (!is_external(plan, &plan->outputs[i]))
-            add_spoil(spoils, run->output_serials[i], error);
-    }
-    for (uint32_t i = 0; i < plan->saved_count; i++) {
-        bd_error *error = fault && !blames ? fault : saved_error(&spread, known, &plan->saved[i]);
+            add_spoil(spoils, run->output_serials[i],
+                      whole ? whole : output_error(&spread, &plan->outputs[i]));
+    for (uint32_t i = 0; i < plan->saved_count; i++)
         if (run->saved_serials[i] && !is_external(plan, &plan->saved[i]))
-            add_spoil(spoils, run->saved_serials[i], error);
-    }
+            add_spoil(spoils, run->saved_serials[i],
+                      whole ? whole : saved_error(&spread, known, &plan->saved[i]));
     bd_free(spread.values);
     if (account)
         bd_memory_visit(memory, account, poison_if_spoiled, spoils);
+    if (blames && !whole)
+        whole = first_error(blames, known->record_count);
+    free_blames(blames, known->record_count);
+    return whole;
 }

@@ -149,12 +149,19 @@ static uint64_t attr_item(const bd_graph *graph, bool size, int64_t value)
     return size ? bd_int_find(graph->ints, (bd_int)value) : (uint64_t)value;
 }
 
+/* Each record that meets an index out of range has a fault of its own, and spoils what is its. */
+static bool blames_its_record(const bd_graph_node *node)
+{
+    return node->kind == BD_NODE_OP && burn_op_lookup(node->op)->flags & BURN_OP_CHECKS;
+}
+
 static uint64_t node_hash(const bd_graph *graph, const bd_graph_node *node)
 {
     uint64_t hash = bd_hash_mix(node->kind, (uint64_t)node->op << 16 | node->dtype);
     hash = bd_hash_mix(hash, (uint64_t)node->number << 8 | node->rank);
     hash = bd_hash_mix(hash, (uint64_t)node->constant_i);
-    if (node->tracked) /* equal ones of different records stay apart, also in the table */
+    /* Equal ones of different records stay apart, also in the table. */
+    if (node->tracked || blames_its_record(node))
         hash = bd_hash_mix(hash, node->record);
     for (uint32_t i = 0; i < node->input_count; i++)
         hash = bd_hash_mix(hash, node->inputs[i]);
@@ -190,8 +197,10 @@ static bool same_node(const bd_graph *graph, const bd_graph_node *have, const bd
         have->number != wanted->number || have->constant_i != wanted->constant_i ||
         (have->attrs == NULL) != (wanted->attrs == NULL))
         return false;
-    if (have->kind == BD_NODE_OP &&
-        (have->tracked != wanted->tracked || (graph->distinct && have->record != wanted->record)))
+    if (have->kind == BD_NODE_OP && have->tracked != wanted->tracked)
+        return false;
+    if (have->kind == BD_NODE_OP && have->record != wanted->record &&
+        (graph->distinct || blames_its_record(have)))
         return false;
     for (uint32_t i = 0; i < have->rank; i++)
         if (!bd_int_equal(graph->ints, have->dims[i], wanted->dims[i]))

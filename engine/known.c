@@ -117,7 +117,7 @@ static void count_arguments(bd_known *known)
         known->argument_count += launch->block_count * program->int_count;
         known->pointer_count += launch->block_count * program->buffer_count;
         known->scalar_count += launch->block_count * program->scalar_count;
-        known->may_fault |= launch->fault_count > 0;
+        known->fault_count += launch->fault_count;
     }
 }
 

@@ -35,7 +35,7 @@ struct bd_known {
     bd_cached **kernels; /* of plan->programs */
     bd_known_record *records;
     uint32_t record_count, value_count, slot_count;
-    bool may_fault;
+    uint32_t fault_count; /* of all launches: a CHECK tag each */
     int64_t last_run_ns; /* time of the device for its last run */
     uint32_t *group_of; /* by plan buffer; BD_PLAN_NONE for EXTERNAL ones */
     bd_known_group *groups;

@@ -75,8 +75,10 @@ static bd_run *create(bd_known *known)
     run->slot_serials = BD_ARENA_ARRAY(arena, uint64_t, known->slot_count);
     run->output_serials = BD_ARENA_ARRAY(arena, uint64_t, plan->output_count);
     run->saved_serials = BD_ARENA_ARRAY(arena, uint64_t, plan->saved_count);
-    if (known->may_fault)
+    if (known->fault_count) {
+        run->faults = BD_ARENA_ARRAY(arena, bd_fault, known->fault_count);
         run->op_indices = BD_ARENA_ARRAY(arena, uint64_t, known->record_count);
+    }
 
     bd_block *block = run->blocks;
     int64_t *argument = run->arguments;
@@ -295,7 +297,7 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
     void **pointer = run->pointers;
     bd_scalar *scalar = run->scalars;
     const bd_block *block = run->blocks;
-    uint32_t launch_count = 0;
+    uint32_t launch_count = 0, first_fault = 0;
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         const bd_plan_launch *launch = &plan->launches[i];
         const bd_kir *program = plan->programs[launch->kernel];
@@ -319,13 +321,16 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
                 .scratch = run->scratch_bytes[i]
                                ? (char *)run->arena->bytes + run->scratch_offsets[i]
                                : NULL,
+                .first_fault = first_fault,
             };
         }
+        first_fault += launch->fault_count;
         block += launch->block_count;
     }
     run->submission.launches = run->launches;
     run->submission.launch_count = launch_count;
-    run->submission.fault = &run->fault;
+    run->submission.faults = run->faults;
+    run->submission.fault_count = first_fault;
     atomic_store(&run->submission.cancelled, false);
 }
 
@@ -512,7 +517,8 @@ bd_error *bd_run_bind(bd_known *known, const bd_binding *outer, bd_run **out)
         run = create(known);
     }
     run->next = NULL;
-    run->fault = (bd_fault){0};
+    if (known->fault_count)
+        memset(run->faults, 0, known->fault_count * sizeof *run->faults);
     run->submission.run_ns = 0;
     run->done = run->dropped = false;
     bd_known_retain(known);
@@ -522,7 +528,7 @@ bd_error *bd_run_bind(bd_known *known, const bd_binding *outer, bd_run **out)
         bd_run_retire(run);
         return error;
     }
-    for (uint32_t i = 0; known->may_fault && i < known->record_count; i++)
+    for (uint32_t i = 0; known->fault_count && i < known->record_count; i++)
         run->op_indices[i] = binding.trace->records[i].op_index;
     *out = run;
     return NULL;

@@ -38,7 +38,7 @@ struct bd_run {
     bool done;
     bool dropped; /* its results are not wanted any more, by those whose they are */
     bd_submission submission;
-    bd_fault fault;
+    bd_fault *faults; /* of all launches of the plan */
 
     /* Bound values; those above the line stay as long as the integers stay the same. */
     bool sized;

@@ -66,6 +66,7 @@ typedef struct bd_session {
 
     bd_known *waiting;     /* the plan of the trace, whose kernels are being compiled */
     bool waiting_is_known; /* it is a replay */
+    uint32_t attempts;     /* left, at the trace without an op that fails */
     uint32_t in_flight;    /* runs */
     uint64_t last_order;   /* of its last submission */
     bd_waiter *waiters;    /* by order */

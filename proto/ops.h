@@ -70,6 +70,7 @@ typedef enum burn_op_flags {
     BURN_OP_VARIADIC = 1 << 7,   /* the last named input repeats, 0 or more times */
     BURN_OP_NO_GRADIENT = 1 << 8,
     BURN_OP_CONTROL = 1 << 9,    /* free, mark, grad, call: handled by the stream, makes no node */
+    BURN_OP_CHECKS = 1 << 10,    /* its fault is one of the record that it stems from */
 } burn_op_flags;
 
 typedef enum burn_op {

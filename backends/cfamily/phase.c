@@ -271,7 +271,7 @@ static void print_scalar(bd_printer *p, const bd_kir_instr *instr)
 
 static void print_check(bd_printer *p, const bd_kir_instr *instr)
 {
-    bd_text_add(&p->text, "check(v%d, %s, %s, problem, %d, launch, block)", instr->operands[0],
+    bd_text_add(&p->text, "check(v%d, %s, %s, faults, %d, block)", instr->operands[0],
                 bd_print_int(instr->integer), instr->flags & 1 ? "true" : "false", instr->index);
 }
 

@@ -15,9 +15,9 @@ typedef unsigned long long u64;
 #define IN_DEVICE_MEMORY(pointer) __builtin_assume(__isGlobal(pointer))
 
 struct fault {
-    i32 happened, tag;
+    i32 happened;
+    u32 block;
     i64 position, extent;
-    u32 launch, block;
 };
 
 template <class T> struct facts;
@@ -413,16 +413,15 @@ template <class T> FN void give(void *to, T from)
     }
 }
 FN bool inside(i64 at, i64 extent) { return at >= 0 && at < extent; }
-FN i64 check(i64 position, i64 extent, bool wraps, fault *to, int tag, u32 launch, u32 block)
+FN i64 check(i64 position, i64 extent, bool wraps, fault *faults, int tag, u32 block)
 {
     i64 at = position < 0 && wraps ? position + extent : position;
     if (at >= 0 && at < extent)
         return at;
+    fault *to = faults + tag;
     if (atomicCAS(&to->happened, 0, 1) == 0) {
-        to->tag = tag;
         to->position = position;
         to->extent = extent;
-        to->launch = launch;
         to->block = block;
     }
     return 0;

@@ -4,8 +4,8 @@
 #include "proto/base/alloc.h"
 
 const char bd_cfamily_parameters[] =
-    "const __grid_constant__ given passed, const i64 *table, fault *problem, char *scratch, "
-    "i64 lanes, u32 launch, u32 block, u32 team, u32 splits, u32 *counters";
+    "const __grid_constant__ given passed, const i64 *table, fault *faults, char *scratch, "
+    "i64 lanes, u32 block, u32 team, u32 splits, u32 *counters";
 
 void bd_print_arguments(bd_printer *p)
 {

@@ -31,8 +31,8 @@ typedef struct bd_call {
     int64_t nontemporal;            /* not 0: stores may bypass the cache */
     int64_t params[BD_PASS_PARAMS]; /* of the pass: tile sizes and the like */
     /* Below: not read by generated code. */
-    bd_fault *fault;
-    uint32_t launch, block;
+    bd_fault *faults; /* by tag; or NULL */
+    uint32_t block;
     int worker;
 } bd_call;
 

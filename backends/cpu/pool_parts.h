@@ -26,7 +26,6 @@ struct part {
  * of the one before are done; read by those who hold a range. */
 struct stage {
     const bd_launch *launch;
-    uint32_t launch_number;
     BD_VEC(struct part) parts;
     int64_t range_count;
     double ns;

@@ -12,20 +12,24 @@ enum {
     RANGE_NS_MAX = 3000000, /* a lender looks up, and a cancelled submission ends, between ranges */
 };
 
-/* The first fault of a submission stays; `happened` is read only after completion. */
+/* The first fault of a tag stays; `happened` is read only after completion. */
 static void report(const bd_call *call, int32_t tag, int64_t position, int64_t extent)
 {
-    bd_fault *fault = call->fault;
+    bd_fault *fault = call->faults ? &call->faults[tag] : NULL;
     int32_t none = 0;
     if (!fault || !__atomic_compare_exchange_n(&fault->happened, &none, -1, false, __ATOMIC_ACQ_REL,
                                                __ATOMIC_RELAXED))
         return;
-    fault->tag = tag;
     fault->position = position;
     fault->extent = extent;
-    fault->launch = call->launch;
     fault->block = call->block;
     __atomic_store_n(&fault->happened, 1, __ATOMIC_RELEASE);
+}
+
+static bd_fault *faults_of(const bd_pool *pool, const bd_launch *launch)
+{
+    bd_fault *faults = pool->submission->faults;
+    return faults ? faults + launch->first_fault : NULL;
 }
 
 static void run_items(const bd_pool *pool, const struct part *part, int worker, int64_t begin,
@@ -43,8 +47,7 @@ static void run_items(const bd_pool *pool, const struct part *part, int worker, 
         .math = bd_math_calls,
         .report = report,
         .nontemporal = part->pass.nontemporal,
-        .fault = pool->submission->fault,
-        .launch = stage->launch_number,
+        .faults = faults_of(pool, stage->launch),
         .block = part->block,
         .worker = worker,
     };
@@ -91,8 +94,7 @@ static int passes_of(const bd_pool *pool, const bd_launch *launch, uint32_t bloc
     int32_t tag;
     if (!bd_checks_nothing(kernel->checks, ints, &tag))
         return kernel->ops->plan(kernel, ints, out);
-    bd_call call = {
-        .fault = pool->submission->fault, .launch = pool->launch_number, .block = block};
+    bd_call call = {.faults = faults_of(pool, launch), .block = block};
     report(&call, tag, 0, 0);
     return 0;
 }
@@ -147,7 +149,6 @@ bool bd_stage_next(bd_pool *pool)
         bd_launch *launch = &submission->launches[pool->launch_number];
         const bd_kernel_ops *ops = launch->kernel->ops;
         stage->launch = launch;
-        stage->launch_number = pool->launch_number;
         if (pool->block_number >= launch->block_count) {
             int64_t now = bd_now_ns();
             launch->run_ns = now - pool->launch_began_ns;

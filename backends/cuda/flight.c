@@ -18,6 +18,7 @@ enum {
     NAP_NS_MOST = 200000,
     SLACK_NS = 1000,
     PAUSES = 16,
+    FAULTS_LEAST = 64, /* room for that many */
     LIKES = 256,
     LIKE_LAUNCHES = 4,
 };
@@ -27,7 +28,8 @@ struct bd_cuda_flight {
     bd_submission *submission;
     bd_error *error;
     void *begin, *end; /* events */
-    bd_fault *fault;   /* pinned; kernels write it */
+    bd_fault *faults;  /* pinned; kernels write them */
+    uint32_t fault_room;
     int64_t submitted_ns;
     int64_t *lasted_ns; /* how long one like it ran last time */
 };
@@ -90,9 +92,9 @@ static void settle(bd_device *device, bd_cuda_flight *flight)
     float milliseconds = 0;
     if (!late && device->cuda->cuEventElapsedTime(&milliseconds, flight->begin, flight->end) == 0)
         *flight->lasted_ns = submission->run_ns = (int64_t)(milliseconds * 1e6F);
-    bd_fault *told = submission->fault;
-    if (flight->fault && flight->fault->happened && told && !told->happened)
-        *told = *flight->fault;
+    for (uint32_t i = 0; flight->faults && submission->faults && i < submission->fault_count; i++)
+        if (flight->faults[i].happened)
+            submission->faults[i] = flight->faults[i];
     submission->error = flight->error ? flight->error : late;
     if (flight->error)
         bd_error_free(late);
@@ -169,7 +171,7 @@ void bd_cuda_flights_close(bd_device *device)
         flights->idle = flight->next;
         (void)cuda->cuEventDestroy(flight->begin);
         (void)cuda->cuEventDestroy(flight->end);
-        (void)cuda->cuMemFreeHost(flight->fault);
+        (void)cuda->cuMemFreeHost(flight->faults);
         bd_free(flight);
     }
     pthread_cond_destroy(&flights->changed);
@@ -193,6 +195,22 @@ static uint64_t like_of(const bd_submission *submission)
     return hash % LIKES;
 }
 
+static void make_fault_room(bd_cuda_flight *flight, const bd_cuda_symbols *cuda, uint32_t count)
+{
+    if (!flight->faults || count > flight->fault_room) {
+        uint32_t room = count > FAULTS_LEAST ? count : FAULTS_LEAST;
+        void *faults = NULL;
+        if (flight->faults)
+            (void)cuda->cuMemFreeHost(flight->faults);
+        note(flight, cuda->cuMemHostAlloc(&faults, room * sizeof *flight->faults, 0),
+             "make room for faults");
+        flight->faults = faults;
+        flight->fault_room = faults ? room : 0;
+    }
+    if (flight->faults)
+        memset(flight->faults, 0, count * sizeof *flight->faults);
+}
+
 bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submission)
 {
     bd_cuda_flights *flights = device->flights;
@@ -203,25 +221,20 @@ bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submissio
         flights->idle = flight->next;
     pthread_mutex_unlock(&flights->lock);
     if (!flight) {
-        void *fault = NULL;
         flight = bd_alloc_zeroed(sizeof *flight);
         note(flight, cuda->cuEventCreate(&flight->begin, 0), "make an event");
         note(flight, cuda->cuEventCreate(&flight->end, 0), "make an event");
-        note(flight, cuda->cuMemHostAlloc(&fault, sizeof *flight->fault, 0),
-             "make room for faults");
-        flight->fault = fault;
     }
     flight->submission = submission;
     flight->lasted_ns = &flights->lasted_ns[like_of(submission)];
-    if (flight->fault)
-        memset(flight->fault, 0, sizeof *flight->fault);
+    make_fault_room(flight, cuda, submission->fault_count);
     note(flight, cuda->cuEventRecord(flight->begin, device->stream), "begin a submission");
     return flight;
 }
 
-bd_fault *bd_cuda_flight_fault(bd_cuda_flight *flight)
+bd_fault *bd_cuda_flight_faults(bd_cuda_flight *flight)
 {
-    return flight->error ? NULL : flight->fault;
+    return flight->error ? NULL : flight->faults;
 }
 
 void bd_cuda_flight_end(bd_device *device, bd_cuda_flight *flight, bd_error *own_error)

@@ -61,11 +61,11 @@ static void add_block(trait *t, const bd_kir *program, const bd_block *block)
 }
 
 static void describe(bd_cuda_graphs *graphs, const bd_submission *submission,
-                     const bd_fault *problem)
+                     const bd_fault *faults)
 {
     trait *t = &graphs->now;
     t->count = graphs->table_bytes = 0;
-    const int64_t end = (int64_t)(uintptr_t)problem;
+    const int64_t end = (int64_t)(uintptr_t)faults;
     add(t, &end, 1);
     for (uint32_t i = 0; i < submission->launch_count; i++) {
         const bd_launch *launch = &submission->launches[i];
@@ -127,7 +127,7 @@ static known *find(bd_cuda_graphs *graphs)
 }
 
 bd_cuda_graph_step bd_cuda_graph_begin(bd_device *device, const bd_submission *submission,
-                                       const bd_fault *problem)
+                                       const bd_fault *faults)
 {
     if (submission->launch_count < LAUNCHES_LEAST)
         return BD_CUDA_GRAPH_NONE;
@@ -137,7 +137,7 @@ bd_cuda_graph_step bd_cuda_graph_begin(bd_device *device, const bd_submission *s
     if (atomic_exchange(&device->graphs_stale, false) || graphs->graphs == GRAPHS_MOST ||
         graphs->by_hash.count >= KNOWN_MOST)
         forget_all(device);
-    describe(graphs, submission, problem);
+    describe(graphs, submission, faults);
     known *here = find(graphs);
     if (!here || here->refused)
         return BD_CUDA_GRAPH_NONE;

@@ -12,7 +12,7 @@ typedef enum bd_cuda_graph_step {
     BD_CUDA_GRAPH_CAPTURES, /* launch it, then end */
 } bd_cuda_graph_step;
 bd_cuda_graph_step bd_cuda_graph_begin(bd_device *device, const bd_submission *submission,
-                                       const bd_fault *problem);
+                                       const bd_fault *faults);
 /* whole: all was launched. False if nothing of it runs. */
 bool bd_cuda_graph_end(bd_device *device, bool whole);
 void bd_cuda_graphs_close(bd_device *device);

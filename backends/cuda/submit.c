@@ -16,7 +16,7 @@ enum { MANY_MOST = 1024 }; /* blocks of arguments of one launch */
 typedef struct batch {
     bd_device *device;
     bd_submission *submission;
-    bd_fault *problem; /* where kernels report faults */
+    bd_fault *faults;  /* where kernels report them */
     bd_error *error;   /* the first; later launches are left out */
 } batch;
 
@@ -52,15 +52,14 @@ static uint64_t to_table(batch *b, const int64_t *words, size_t count)
 }
 
 /* An index into a dim of no elements: told here, and the block runs nothing. */
-static bool checks_nothing(const batch *b, const bd_launch *launch, uint32_t number,
-                           uint32_t block)
+static bool checks_nothing(const batch *b, const bd_launch *launch, uint32_t block)
 {
     int32_t tag = 0;
     if (!bd_checks_nothing(launch->kernel->checks, launch->blocks[block].ints, &tag))
         return false;
-    bd_fault *fault = b->submission->fault;
-    if (fault && !fault->happened)
-        *fault = (bd_fault){.happened = 1, .tag = tag, .launch = number, .block = block};
+    bd_fault *faults = b->submission->faults;
+    if (faults)
+        faults[launch->first_fault + (uint32_t)tag] = (bd_fault){.happened = 1, .block = block};
     return true;
 }
 
@@ -129,11 +128,11 @@ static void write_words(int64_t *to, const bd_kir *program, const bd_block *argu
                program->scalar_count * sizeof *to);
 }
 
-static void run_block(batch *b, const bd_launch *launch, uint32_t number, uint32_t block)
+static void run_block(batch *b, const bd_launch *launch, uint32_t block)
 {
     const bd_kernel *kernel = launch->kernel;
     const bd_block *arguments = &launch->blocks[block];
-    if (b->error || checks_nothing(b, launch, number, block))
+    if (b->error || checks_nothing(b, launch, block))
         return;
     bd_cuda_grid grid = bd_cuda_grid_of(kernel, arguments->ints, b->device->processors);
     if (grid.blocks == 0)
@@ -144,9 +143,10 @@ static void run_block(batch *b, const bd_launch *launch, uint32_t number, uint32
     void *scratch = launch->scratch;
     if (!kernel->by_value)
         table = to_table(b, words, (size_t)kernel->words);
-    void *parameters[] = {words,       &table,     &b->problem,  &scratch,
-                          &grid.lanes, &number,    &block,       &grid.team,
-                          &grid.splits, &b->device->counters};
+    bd_fault *faults = b->faults + launch->first_fault;
+    void *parameters[] = {words,       &table, &faults,    &scratch,
+                          &grid.lanes, &block, &grid.team, &grid.splits,
+                          &b->device->counters};
     if (grid.convolves && by_convolution(b, &grid, kernel, arguments, parameters))
         return;
     if (grid.by_library && by_library(b, &grid, kernel, arguments, parameters))
@@ -158,8 +158,7 @@ static void run_block(batch *b, const bd_launch *launch, uint32_t number, uint32
 }
 
 /* Those blocks of arguments that one function is for, by one launch of its twin for many. */
-static void run_many(batch *b, const bd_launch *launch, uint32_t number, const void *function,
-                     void *twin)
+static void run_many(batch *b, const bd_launch *launch, const void *function, void *twin)
 {
     const bd_kernel *kernel = launch->kernel;
     size_t each = (size_t)kernel->words + 1, count = 0, room = launch->block_count;
@@ -169,7 +168,7 @@ static void run_many(batch *b, const bd_launch *launch, uint32_t number, const v
         const bd_block *of = &launch->blocks[block];
         bd_cuda_grid grid = bd_cuda_grid_of(kernel, of->ints, b->device->processors);
         if (grid.function != function || grid.blocks == 0 ||
-            checks_nothing(b, launch, number, block))
+            checks_nothing(b, launch, block))
             continue;
         words[count] = blocks;
         arguments[count * each] = block;
@@ -184,33 +183,34 @@ static void run_many(batch *b, const bd_launch *launch, uint32_t number, const v
         uint32_t splits = (uint32_t)count, none = 0;
         int64_t passed[BD_CFAMILY_WORDS_MOST + 1] = {0}, lanes = 0;
         void *scratch = launch->scratch;
-        void *parameters[] = {passed, &table, &b->problem, &scratch,
-                              &lanes, &number, &none, &none,
-                              &splits, &b->device->counters};
+        bd_fault *faults = b->faults + launch->first_fault;
+        void *parameters[] = {passed, &table, &faults, &scratch,
+                              &lanes, &none,  &none,   &splits,
+                              &b->device->counters};
         launch_one(b, twin, (unsigned)blocks, BD_CFAMILY_THREADS, 0, parameters);
     }
     bd_free(words);
 }
 
-static void run_launch(batch *b, const bd_launch *launch, uint32_t number)
+static void run_launch(batch *b, const bd_launch *launch)
 {
     const bd_kernel *kernel = launch->kernel;
     size_t bytes = launch->block_count * ((size_t)kernel->words + 2) * sizeof(int64_t);
     if (launch->block_count > 1 && launch->block_count <= MANY_MOST && kernel->rows_many &&
         bytes < BD_CUDA_RING_BYTES / 2) {
-        run_many(b, launch, number, kernel->rows, kernel->rows_many);
+        run_many(b, launch, kernel->rows, kernel->rows_many);
         if (kernel->vectors_many)
-            run_many(b, launch, number, kernel->vectors, kernel->vectors_many);
+            run_many(b, launch, kernel->vectors, kernel->vectors_many);
         return;
     }
     for (uint32_t block = 0; block < launch->block_count; block++)
-        run_block(b, launch, number, block);
+        run_block(b, launch, block);
 }
 
 static void run_launches(batch *b)
 {
     for (uint32_t i = 0; i < b->submission->launch_count; i++)
-        run_launch(b, &b->submission->launches[i], i);
+        run_launch(b, &b->submission->launches[i]);
 }
 
 void bd_cuda_submit(bd_device *device, bd_submission *submission)
@@ -224,9 +224,9 @@ void bd_cuda_submit(bd_device *device, bd_submission *submission)
     bd_cuda_flight *flight = bd_cuda_flight_begin(device, submission);
     batch b = {.device = device,
                .submission = submission,
-               .problem = bd_cuda_flight_fault(flight)};
-    bd_cuda_graph_step step = b.problem
-                                  ? bd_cuda_graph_begin(device, submission, b.problem)
+               .faults = bd_cuda_flight_faults(flight)};
+    bd_cuda_graph_step step = b.faults
+                                  ? bd_cuda_graph_begin(device, submission, b.faults)
                                   : BD_CUDA_GRAPH_RUNS;
     if (step != BD_CUDA_GRAPH_RUNS)
         run_launches(&b);

@@ -30,8 +30,8 @@ typedef struct bd_ref_sum {
 typedef struct bd_ref_run {
     const bd_kir *program;
     const bd_block *block;
-    bd_fault *fault;
-    uint32_t launch, block_number;
+    bd_fault *faults; /* by tag; or NULL */
+    uint32_t block_number;
     int64_t extents[BD_KIR_AXES_MAX], positions[BD_KIR_AXES_MAX]; /* the strip's first point */
     int strip_axis;                                               /* -1: the strip is one point */
     int count;                                                    /* points of this strip */
@@ -53,9 +53,11 @@ typedef struct bd_ref_layout {
 } bd_ref_layout;
 void bd_ref_layout_of(const bd_kir *program, const int64_t *ints, bd_ref_layout *out);
 
-/* Runs a block. The caller filled in program, block, fault, launch and block_number.
+/* Runs a block. The caller filled in program, block, faults and block_number.
  * scratch: as many bytes as the layout says, 64-byte aligned (run.c). */
 void bd_ref_run_block(bd_ref_run *run, const bd_ref_layout *layout, char *scratch);
+/* A CHECK's index is out of range. */
+void bd_ref_report(const bd_ref_run *run, uint16_t tag, int64_t position, int64_t extent);
 /* The CONTRACTION family (contract.c). */
 void bd_ref_contract(bd_ref_run *run, const bd_ref_layout *layout, char *scratch);
 /* The ATTENTION family (attend.c). */

@@ -126,8 +126,9 @@ static void submit(bd_device *device, bd_submission *submission)
         for (uint32_t j = 0; j < launch->block_count; j++) {
             bd_ref_run run = {.program = launch->kernel->program,
                               .block = &launch->blocks[j],
-                              .fault = submission->fault,
-                              .launch = i,
+                              .faults = submission->faults
+                                            ? submission->faults + launch->first_fault
+                                            : NULL,
                               .block_number = j};
             bd_ref_layout layout;
             bd_ref_layout_of(run.program, run.block->ints, &layout);

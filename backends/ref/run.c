@@ -92,6 +92,15 @@ static bool empty(const bd_ref_run *run, uint32_t axes)
     return false;
 }
 
+void bd_ref_report(const bd_ref_run *run, uint16_t tag, int64_t position, int64_t extent)
+{
+    if (run->faults && !run->faults[tag].happened)
+        run->faults[tag] = (bd_fault){.happened = 1,
+                                      .block = run->block_number,
+                                      .position = position,
+                                      .extent = extent};
+}
+
 /* A CHECK against nothing can never pass, and there is no element 0 to go on with: the block
  * reports it and does nothing. */
 static bool checks_nothing(bd_ref_run *run)
@@ -105,11 +114,7 @@ static bool checks_nothing(bd_ref_run *run)
             const bd_kir_instr *instr = &program->instrs[i];
             if (instr->code != BD_KIR_CHECK || bd_ref_int(run, instr->integer) > 0)
                 continue;
-            if (run->fault && !run->fault->happened)
-                *run->fault = (bd_fault){.happened = 1,
-                                         .tag = instr->index,
-                                         .launch = run->launch,
-                                         .block = run->block_number};
+            bd_ref_report(run, instr->index, 0, 0);
             return true;
         }
     }

@@ -145,13 +145,7 @@ static void check(const bd_ref_run *run, const bd_kir_instr *instr, bd_ref_cells
         if (position >= 0 && position < extent)
             continue;
         out.i[i] = 0;
-        if (run->fault && !run->fault->happened)
-            *run->fault = (bd_fault){.happened = 1,
-                                     .tag = instr->index,
-                                     .position = from.i[i],
-                                     .extent = extent,
-                                     .launch = run->launch,
-                                     .block = run->block_number};
+        bd_ref_report(run, instr->index, from.i[i], extent);
     }
 }
 

@@ -238,12 +238,12 @@ static bool pass_reshape(builder *into, const bd_graph_node *view, const bd_grap
     return true;
 }
 
-/* The virtual axis of a computed index. */
+/* The virtual axis of a computed index, one for each record whose fault it is. */
 static bool add_virtual(bd_region *region, uint32_t value, bd_int extent, uint32_t record,
                         uint8_t *out_axis)
 {
     for (uint32_t i = 0; i < region->virtual_count; i++) {
-        if (region->virtuals[i].value == value &&
+        if (region->virtuals[i].value == value && region->virtuals[i].record == record &&
             bd_int_equal(region->ints, region->virtuals[i].extent, extent)) {
             *out_axis = (uint8_t)(BD_VIRTUAL_AXIS + i);
             return true;

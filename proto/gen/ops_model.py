@@ -9,7 +9,7 @@ DTYPES = {"none": 0, "float64": 1, "float32": 2, "float16": 3, "bfloat16": 4, "i
           "int8": 8, "uint64": 9, "uint32": 10, "uint16": 11, "uint8": 12, "bool": 13}
 ROLES = ("value", "index", "condition", "param", "number")
 ATTR_KINDS = ("int", "ints", "dtype", "size", "sizes", "bytes")
-FLAGS = ("pointwise", "view", "reduction", "random", "internal", "no_gradient", "control")
+FLAGS = ("pointwise", "view", "reduction", "random", "internal", "no_gradient", "control", "checks")
 KEYS = {"number", "family", "since", "inputs", "attrs", "outputs", "outputs_if", "dtype", "shape", "flags", "kir",
         "decompose", "grad", "tolerance", "domain", "doc", "torch", "array_api", "onnx"}
 

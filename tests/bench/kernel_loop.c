@@ -141,7 +141,6 @@ static void finished(bd_submission *submission)
 double loop_run(kernel_loop *loop, void *const *buffers, uint32_t count)
 {
     bd_block block = {.ints = loop->ints, .buffers = buffers};
-    bd_fault fault = {0};
     bd_launch *launches = calloc(count, sizeof *launches);
     if (!launches)
         loop_fail("launches", "no memory");
@@ -152,7 +151,6 @@ double loop_run(kernel_loop *loop, void *const *buffers, uint32_t count)
                                   .scratch = loop->scratch};
     bd_submission submission = {.launches = launches,
                                 .launch_count = count,
-                                .fault = &fault,
                                 .done = finished,
                                 .user = loop};
     double begin = loop_now();

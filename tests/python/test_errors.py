@@ -108,3 +108,60 @@ def test_locations_can_be_turned_off():
         assert __file__ not in str(error.value)
     finally:
         _core.set_locations(True)
+
+
+INDEX = [[0], [9]]
+FAULTY = {  # what all of it stems from has an index out of range
+    "gather": lambda x, y, i: burn.gather(x, 1, i),
+    "of the same, again": lambda x, y, i: burn.gather(x, 1, i) * 2,
+    "of the same, in a sum": lambda x, y, i: burn.gather(x, 1, i) + x,
+    "of another tensor": lambda x, y, i: burn.gather(y, 1, i),
+    "from the end": lambda x, y, i: burn.gather(y, 1, 2 - i),
+    "a row": lambda x, y, i: x[i.flatten()],
+    "embedding": lambda x, y, i: F.embedding(i, y),
+    "scatter": lambda x, y, i: x.scatter(1, i, 0.0),
+    "index_add": lambda x, y, i: x.index_add(0, i.flatten(), y),
+    "cross_entropy": lambda x, y, i: F.cross_entropy(x, i.flatten(), reduction="none"),
+    "nll_loss": lambda x, y, i: F.nll_loss(x, i.flatten()),
+}
+
+
+def test_every_fault_of_a_step_is_told():
+    """None of them hides another: not in one kernel, not of equal ops."""
+    x = burn.arange(6.0).reshape(2, 3)
+    y, i, good = x + 10, burn.tensor(INDEX), burn.tensor([[0], [2]])
+    burn.sync()
+    for _ in range(3):  # planned, known, known
+        results = {name: make(x, y, i) for name, make in FAULTY.items()}
+        right = burn.gather(x, 1, good), x + 1
+        for name, result in results.items():
+            with pytest.raises(burn.RangeError, match="out of range"):
+                pytest.fail(f"{name} gave {result.tolist()}")
+        assert right[0].tolist() == [[0.0], [5.0]] and right[1].tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+        with pytest.raises(burn.RangeError):
+            burn.sync()
+
+
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
+def test_a_loss_out_of_range_is_told_beside_its_gradient(loss):
+    x = burn.arange(6.0).reshape(2, 3).requires_grad_()
+    value = loss(x, burn.tensor([0, 9]))
+    value.backward()
+    for read in (value, x.grad):
+        with pytest.raises(burn.RangeError, match=loss.__name__):
+            pytest.fail(f"gave {read.tolist()}")
+
+
+def test_what_does_not_fit_spoils_nothing_else():
+    w = burn.ones(3)
+    burn.sync()
+    x = burn.arange(4.0) + 1
+    huge = burn.sort(burn.rand(1 << 42))[0]
+    w, after, z = w + 1, huge[:2] * 2, burn.ones(3).cumsum(0)
+    for read in (huge[0], after):
+        with pytest.raises(burn.Error, match="sort|rand"):
+            pytest.fail(f"gave {read.tolist()}")
+    assert [v.tolist() for v in (x, w, z)] == [[1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0]]
+    for k in range(3):  # known
+        w, huge = w + 1, burn.sort(burn.rand(1 << 42))[0]
+        assert w.tolist() == [3.0 + k] * 3

@@ -287,7 +287,7 @@ static int fails(const char *how)
 /* ---- graphs: launches with their parameters ---- */
 
 /* Bytes of each parameter of bd_cfamily_parameters; the first is as long as it may be. */
-static const size_t parameter_bytes[] = {481 * 8, 8, 8, 8, 8, 4, 4, 4, 4, 8};
+static const size_t parameter_bytes[] = {481 * 8, 8, 8, 8, 8, 4, 4, 4, 8};
 enum { PARAMETERS = sizeof parameter_bytes / sizeof *parameter_bytes, ROOM = 481 * 8 };
 typedef struct node {
     struct node *next;

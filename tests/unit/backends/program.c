@@ -44,34 +44,40 @@ static void finished(bd_submission *submission)
     atomic_store((atomic_int *)submission->user, 1);
 }
 
-bd_fault kir_launch(const bd_driver *driver, bd_device *device, bd_kernel *kernel,
+kir_fault kir_launch(const bd_driver *driver, bd_device *device, bd_kernel *kernel,
                     const bd_block *block)
 {
     size_t bytes = driver->ops->scratch_bytes(device, kernel, block->ints);
     void *scratch = NULL;
     ck_assert_ptr_null(driver->ops->alloc(device, bytes + 1, &scratch));
-    bd_fault fault = {0};
+    bd_fault faults[KIR_TAGS_MAX] = {0};
     atomic_int done = 0;
     bd_launch launch = {.kernel = kernel, .blocks = block, .block_count = 1, .scratch = scratch};
     bd_submission submission = {.launches = &launch,
                                 .launch_count = 1,
-                                .fault = &fault,
+                                .faults = faults,
+                                .fault_count = KIR_TAGS_MAX,
                                 .done = finished,
                                 .user = &done};
     driver->ops->submit(device, &submission);
     while (!atomic_load(&done))
         sched_yield();
     driver->ops->free(device, scratch, bytes + 1);
-    return fault;
+    kir_fault found = {.tag = -1};
+    for (int tag = KIR_TAGS_MAX - 1; tag >= 0; tag--)
+        if (faults[tag].happened)
+            found = (kir_fault){faults[tag].happened, tag, faults[tag].position,
+                                faults[tag].extent};
+    return found;
 }
 
-bd_fault kir_run(const bd_driver *driver, bd_device *device, const bd_kir *program,
+kir_fault kir_run(const bd_driver *driver, bd_device *device, const bd_kir *program,
                  const bd_block *block)
 {
     bd_kernel *kernel = NULL;
     bd_error *err = driver->ops->compile(device, program, &kernel);
     ck_assert_msg(err == NULL, "%s", bd_error_text(err));
-    bd_fault fault = kir_launch(driver, device, kernel, block);
+    kir_fault fault = kir_launch(driver, device, kernel, block);
     driver->ops->kernel_free(device, kernel);
     return fault;
 }

@@ -340,13 +340,11 @@ START_TEST(work_runs_in_order)
         launches[i] = (bd_launch){
             .kernel = kernel, .blocks = blocks, .block_count = i % 4 == 3 ? 3 : 1};
     bd_submission submissions[SUBMISSIONS];
-    bd_fault fault = {0};
     atomic_int done = 0;
     for (int i = 0; i < SUBMISSIONS; i++) {
         uint32_t count = i % 3 == 0 ? 0 : i % 3 == 1 ? 2 : 4;
         submissions[i] = (bd_submission){.launches = launches,
                                           .launch_count = count,
-                                          .fault = &fault,
                                           .done = finished,
                                           .user = &done,
                                           .lends = way > 0};

@@ -24,7 +24,7 @@ static void teardown(void)
     bd_arena_deinit(&arena);
 }
 
-static bd_fault run(const bd_kir *program, const int64_t *ints, void *const *buffers)
+static kir_fault run(const bd_kir *program, const int64_t *ints, void *const *buffers)
 {
     bd_block block = {.ints = ints, .buffers = buffers};
     return kir_run(&bd_ref_driver, device, program, &block);
@@ -409,7 +409,7 @@ START_TEST(scatters_and_reports_faults)
     bd_kir *program = kir_finish(builder, &arena);
     float values[] = {1, 2, 4, 8, 16}, sums[3] = {100, 0, 0};
     int64_t places[] = {0, 2, -1, 1, 0};
-    bd_fault fault = run(program, (int64_t[]){5, 3}, (void *[]){values, places, sums});
+    kir_fault fault = run(program, (int64_t[]){5, 3}, (void *[]){values, places, sums});
     ck_assert_int_eq(fault.happened, 0);
     ck_assert(sums[0] == 117 && sums[1] == 8 && sums[2] == 6);
     places[1] = 3;

@@ -178,7 +178,7 @@ static void expect_alike(const trial *t, int buffer, const void *got, const void
     }
 }
 
-static void expect_same_fault(const bd_fault *a, const bd_fault *b)
+static void expect_same_fault(const kir_fault *a, const kir_fault *b)
 {
     ck_assert_int_eq(a->happened, b->happened);
     if (!a->happened)
@@ -187,7 +187,7 @@ static void expect_same_fault(const bd_fault *a, const bd_fault *b)
     ck_assert_int_eq(a->extent, b->extent);
 }
 
-bd_fault trial_check(const trial *t)
+kir_fault trial_check(const trial *t)
 {
     void *ours[TRIAL_BUFFERS_MAX], *theirs[TRIAL_BUFFERS_MAX];
     for (int i = 0; i < t->program->buffer_count; i++) {
@@ -201,8 +201,8 @@ bd_fault trial_check(const trial *t)
     }
     bd_block mine = {t->ints, ours, t->scalars}, other = {t->ints, theirs, t->scalars};
     compile(t->program);
-    bd_fault fault = kir_launch(&bd_cpu_driver, cpu, kernels[0], &mine);
-    bd_fault wanted = kir_launch(&bd_ref_driver, ref, kernels[1], &other);
+    kir_fault fault = kir_launch(&bd_cpu_driver, cpu, kernels[0], &mine);
+    kir_fault wanted = kir_launch(&bd_ref_driver, ref, kernels[1], &other);
     expect_same_fault(&fault, &wanted);
     for (int i = 0; i < t->program->buffer_count; i++) {
         size_t bytes = (size_t)t->sizes[i] * burn_dtype_size(t->program->buffers[i].dtype);

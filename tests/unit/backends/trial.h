@@ -23,4 +23,4 @@ void trial_begin(void);
 void trial_end(void);
 bd_arena *trial_arena(void); /* where programs live until the end */
 /* Fails unless both give the same bytes, or floats within the tolerance, and the same fault. */
-bd_fault trial_check(const trial *t);
+kir_fault trial_check(const trial *t);

@@ -368,7 +368,7 @@ static void submit(binding *bound, const bd_plan_launch *launch)
     bd_launch made = {.kernel = kernel,
                       .blocks = bind_blocks(bound, launch),
                       .block_count = launch->block_count};
-    bd_fault fault = {0};
+    bd_fault *faults = BD_ARENA_ARRAY(&bound->arena, bd_fault, launch->fault_count);
     volatile bool done = false;
     size_t scratch = 0;
     for (uint32_t b = 0; b < made.block_count; b++) {
@@ -380,15 +380,17 @@ static void submit(binding *bound, const bd_plan_launch *launch)
     bd_submission submission = {
         .launches = &made,
         .launch_count = 1,
-        .fault = &fault,
+        .faults = faults,
+        .fault_count = launch->fault_count,
         .done = finished,
         .user = (void *)(uintptr_t)&done,
     };
     bound->ops->submit(bound->device, &submission);
     while (!done)
         continue;
-    ck_assert_msg(!fault.happened, "index %lld out of %lld", (long long)fault.position,
-                  (long long)fault.extent);
+    for (uint32_t i = 0; i < launch->fault_count; i++)
+        ck_assert_msg(!faults[i].happened, "index %lld out of %lld",
+                      (long long)faults[i].position, (long long)faults[i].extent);
     bound->ops->kernel_free(bound->device, kernel);
 }
 

@@ -437,11 +437,11 @@ static void begin_anew(bd_core *core)
     bd_error *error = core->ops->reopen(core->device);
     bd_memory_renew(core->memory);
     bd_cache_renew(core->cache);
-    atomic_store(&core->counters.device_is_gone, error != NULL);
+    bool was_gone = atomic_exchange(&core->counters.device_is_gone, error != NULL);
     bd_count(&core->counters.restarts, !error);
-    if (error)
+    if (error && !was_gone)
         tell_loss(core, error, loss);
-    else
+    if (!error)
         bd_log(BD_LOG_WARN, "engine", "the device is open again; %s", bd_error_text(loss));
     bd_error_free(error);
     bd_error_free(loss);

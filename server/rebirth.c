@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +60,22 @@ static bool next_file(const char **at, socket_file *out)
     return true;
 }
 
+/* Signals that come between two processes wait for the second one. */
+static void hold_signals(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(how, &set, NULL);
+}
+
 void bd_rebirth_open(bd_daemon *daemon)
 {
     if (!left(&daemon->rebirth))
         return;
+    hold_signals(SIG_UNBLOCK);
     prctl(PR_SET_NAME, "burnd"); /* not "exe" */
     bd_log(BD_LOG_WARN, "daemon", "begun anew after the device was lost restarts=%" PRIu64,
            daemon->rebirth.restarts);
@@ -229,8 +242,12 @@ static char **make_environment(const bd_daemon *daemon)
     return made;
 }
 
-_Noreturn void bd_rebirth_execute(bd_daemon *daemon, char *const *arguments)
+void bd_rebirth_execute(bd_daemon *daemon, char *const *arguments)
 {
+    hold_signals(SIG_BLOCK);
+    uv_run(&daemon->loop, UV_RUN_NOWAIT); /* those that have come */
+    if (!bd_rebirth_is_due(daemon))
+        return;
     char **environment = make_environment(daemon);
     if (pass_listeners(daemon))
         execve("/proc/self/exe", arguments, environment);

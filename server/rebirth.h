@@ -25,5 +25,5 @@ void bd_rebirth_claim(const char *url, bd_address *address);
 void bd_rebirth_ask(bd_daemon *daemon, bd_error *error);
 /* Whether the loop has ended for that. */
 bool bd_rebirth_is_due(const bd_daemon *daemon);
-/* Becomes the next process; only where that fails does it end. */
-_Noreturn void bd_rebirth_execute(bd_daemon *daemon, char *const *arguments);
+/* Becomes the next process, or ends where that fails; returns if the daemon was told to end. */
+void bd_rebirth_execute(bd_daemon *daemon, char *const *arguments);

@@ -176,7 +176,12 @@ def test_a_shared_daemon_begins_anew_when_its_device_is_gone_for_the_process(cac
         pid, path = daemon.process.pid, daemon.path
         assert len(addresses) == 3 and b"READY=1" in manager.recv(4096)
         for restarts, url in ((1, addresses[0]), (2, addresses[1])):
+            other = daemon.connect()
             assert run(CLIENT, cache, BURN_URL=url)[0] == ["begun", "lost"]
+            for name in ("GOAWAY", "ERROR"):  # also to who has nothing under way
+                said, _ = other.expect(name)
+                assert 8 in said and "an illegal memory access" in str(said), said
+            other.closed()
             assert run(AFTER, cache, BURN_URL=url)[0] == [str(restarts)]  # waits until the next process takes it up
             assert daemon.process.poll() is None and daemon.process.pid == pid
             told = b""

@@ -267,6 +267,16 @@ static bd_error *check_hello(const bd_connection *connection, const struct bd_me
     return NULL;
 }
 
+static void note_open(const bd_connection *connection)
+{
+    const bd_session *session = &connection->session;
+    char peer[BD_PEER_TEXT_BYTES];
+    bd_log(BD_LOG_INFO, "session",
+           "open session=%" PRIu64 " peer=%s principal=\"%s\" client=\"%s\"", session->number,
+           bd_net_peer_name(connection->stream.fd, peer), session->principal.name,
+           session->client);
+}
+
 static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello)
 {
     static const char server[] = "burnd " BURN_VERSION;
@@ -331,8 +341,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         features->items[features->count++] = bd_text_of("resume");
     bd_connection_send(connection, &welcome);
     bd_resume_begin(connection);
-    bd_log(BD_LOG_INFO, "session", "open session=%" PRIu64 " principal=\"%s\" client=\"%s\"",
-           session->number, session->principal.name, session->client);
+    note_open(connection);
     return NULL;
 }
 

@@ -16,8 +16,9 @@ static bd_error *pack_parts(burn_context *context, const char *const *parts,
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t id = 0;
-        if (!tensors[i] || bd_context_of(tensors[i]) != context)
-            BD_FAIL(INVALID, "tensor %zu is none of this connection", i);
+        if (!tensors[i])
+            BD_FAIL(INVALID, "tensor %zu is NULL", i);
+        BD_TRY(bd_tensor_check_session(tensors[i], context->session));
         BD_TRY(bd_tensor_id(tensors[i], &id));
         bd_name_pack_export(pack, parts ? parts[i] : "", id);
     }

@@ -203,7 +203,8 @@ def test_a_close_ends_the_waits_of_other_threads():
 
 def test_a_tensor_of_a_connection_that_is_gone():
     lines = works("""
-        x = burn.ones(3)
+        x, w = burn.ones(3), burn.ones(3, requires_grad=True)
+        y = (w * 2).sum()
         def says(*tries):
             for each in tries:
                 try:
@@ -215,13 +216,14 @@ def test_a_tensor_of_a_connection_that_is_gone():
         burn.disconnect()
         burn.connect("private:")
         says(lambda: x + 1, lambda: x + burn.ones(3), lambda: burn.ones(3) + x, lambda: burn.ones(3).copy_(x), lambda: burn.stack([x]))
-        says(lambda: x.tolist())
-        print(burn.ones(2).sum().item())
+        says(lambda: burn.names.publish("x", x))
+        says(lambda: x.tolist(), y.backward, lambda: burn.autograd.grad(y, w))
+        print(w.requires_grad, burn.ones(2).sum().item())
     """)
     advice = "; burn.connect() makes a new connection, without the tensors of this one"
     assert lines[0].endswith(advice) and lines[1].endswith(advice)
-    assert set(lines[2:7]) == {"the connection that the tensor belongs to was closed"}
-    assert lines[7:] == ["the connection was closed", "2.0"]
+    assert set(lines[2:8]) == {"the connection that the tensor belongs to was closed"}
+    assert all(line.endswith("was closed") for line in lines[8:11]) and lines[11:] == ["True 2.0"]
 
 
 @pytest.mark.parametrize("settings, says", [

@@ -75,6 +75,7 @@ def test_every_refusal(tokens, tmp_path, way):  # noqa: F811
             hears(auth("wrong_origin"), "DENIED", f'not of "{BAD}"', origin=BAD, token=made["page"])
             Wire(sock(GOOD), token=made["page"]).close()
         one, other, caller = (Wire(sock(), token=made[name]) for name in ("one", "other", "caller"))
+        assert f'peer={"unix" if way == "unix" else "127.0.0.1"} principal="token:caller"' in daemon.text()
         hears('burnd_quota_refused_total{quota="sessions"}', "LIMIT", "principal_sessions", token=made["one"])
         for client, name, fields in ((one, "SESSIONS", [5]), (one, "SHUTDOWN", [6]), (caller, "EXPORT", [7, "x"]),
                                      (caller, "PROGRAM_DEFINE", [8, 1, "p", 0, 1])):

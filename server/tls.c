@@ -29,6 +29,7 @@ struct bd_tls_link {
     uint8_t header[HEADER_BYTES]; /* of the next record, read along with the last one's end */
     size_t header_bytes;
     bool more; /* a small record is written, another follows at once */
+    size_t unsent; /* bytes of a record that OpenSSL has made and the socket has not taken whole */
     bool read_waits_for_write, write_waits_for_read;
     bool finished;
     char subject[BD_TLS_SUBJECT_BYTES];
@@ -342,11 +343,17 @@ ssize_t bd_tls_write(bd_tls_link *link, const struct iovec *parts, size_t count)
                 return (ssize_t)total;
             /* Whole records go at once, so that the other side works on them meanwhile. */
             link->more = left < RECORD_BYTES && i + 1 < count;
+            /* One record a call: of two, OpenSSL would not tell that the first has gone out if the
+             * second cannot, and the client could acknowledge what does not count as sent. */
+            if (!link->unsent)
+                link->unsent = left < RECORD_BYTES ? left : RECORD_BYTES;
             errno = 0;
-            if (!SSL_write_ex(link->ssl, (const char *)parts[i].iov_base + offset, left, &sent)) {
+            if (!SSL_write_ex(link->ssl, (const char *)parts[i].iov_base + offset, link->unsent,
+                              &sent)) {
                 ssize_t result = judge(link, true);
                 return total ? (ssize_t)total : result;
             }
+            link->unsent = 0;
             total += sent;
         }
     }

@@ -80,8 +80,25 @@ static bd_error *open_context(burn_context *context)
     return NULL;
 }
 
+bd_error *bd_take_options(const char *what, void *chosen, size_t chosen_size, const void *options)
+{
+    if (!options)
+        return NULL;
+    size_t size = *(const size_t *)options; /* the first member of all of them */
+    if (size <= sizeof size)
+        BD_FAIL(INVALID, "%s.struct_size is %zu: set it to sizeof(%s)", what, size, what);
+    memcpy(chosen, options, size < chosen_size ? size : chosen_size);
+    return NULL;
+}
+
 burn_status burn_open(const burn_options *options, burn_context **out_context)
 {
+    if (!out_context)
+        return bd_finish(BD_ERROR(INVALID, "out_context is NULL: the connection needs a place"));
+    burn_options chosen = {0};
+    bd_error *wrong = bd_take_options("burn_options", &chosen, sizeof chosen, options);
+    if (wrong)
+        return bd_finish(wrong);
     burn_context *context = bd_alloc_zeroed(sizeof *context);
     pthread_mutex_init(&context->lock, NULL);
     pthread_condattr_t monotonic;
@@ -91,11 +108,7 @@ burn_status burn_open(const burn_options *options, burn_context **out_context)
     pthread_condattr_destroy(&monotonic);
     context->fd = -1;
     context->resume_ms = -1;
-    if (options) {
-        size_t bytes =
-            options->struct_size < sizeof *options ? options->struct_size : sizeof *options;
-        memcpy(&context->options, options, bytes);
-    }
+    context->options = chosen;
     pthread_mutex_lock(&context->lock);
     bd_error *error = open_context(context);
     context->options.url = context->options.device = NULL; /* were borrowed */

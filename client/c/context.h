@@ -84,6 +84,9 @@ struct burn_program {
 /* ---- status.c ---- */
 /* Keeps the error for burn_last_error of this thread; consumes it. */
 burn_status bd_finish(bd_error *own_error);
+/* Copies options, which begin with the caller's struct_size, into chosen; NULL: nothing. */
+bd_error *bd_take_options(const char *what, void *chosen, size_t chosen_size,
+                          const void *options) BD_MUST_USE;
 bool bd_grad_mode(void);
 
 /* ---- context.c ---- */

@@ -51,9 +51,9 @@ burn_status burn_sgd(burn_context *context, burn_tensor *const *parameters, size
                      const burn_sgd_options *options, burn_optimizer **out_optimizer)
 {
     burn_sgd_options chosen = {0};
-    if (options)
-        memcpy(&chosen, options,
-               options->struct_size < sizeof chosen ? options->struct_size : sizeof chosen);
+    bd_error *error = bd_take_options("burn_sgd_options", &chosen, sizeof chosen, options);
+    if (error)
+        return bd_finish(error);
     chosen.lr = chosen.lr > 0 ? chosen.lr : 1e-3;
     if (chosen.nesterov && (chosen.momentum <= 0 || chosen.dampening != 0))
         return bd_finish(
@@ -72,9 +72,9 @@ burn_status burn_adam(burn_context *context, burn_tensor *const *parameters, siz
                       const burn_adam_options *options, burn_optimizer **out_optimizer)
 {
     burn_adam_options chosen = {0};
-    if (options)
-        memcpy(&chosen, options,
-               options->struct_size < sizeof chosen ? options->struct_size : sizeof chosen);
+    bd_error *error = bd_take_options("burn_adam_options", &chosen, sizeof chosen, options);
+    if (error)
+        return bd_finish(error);
     chosen.lr = chosen.lr > 0 ? chosen.lr : 1e-3;
     chosen.beta1 = chosen.beta1 > 0 ? chosen.beta1 : 0.9;
     chosen.beta2 = chosen.beta2 > 0 ? chosen.beta2 : 0.999;

@@ -40,7 +40,8 @@
  *     certificate by BURN_CERT_FILE and BURN_KEY_FILE. Neither goes into a URL. The port is 7867
  *     unless it is named.
  *
- * Structs that may grow begin with struct_size; set it to sizeof and the rest to 0 for defaults.
+ * Structs that may grow begin with struct_size; set it to sizeof and the rest to 0 for defaults;
+ * a struct_size that was forgotten is BURN_STATUS_INVALID.
  * C99 and C++. */
 #ifndef BURN_BURN_H
 #define BURN_BURN_H

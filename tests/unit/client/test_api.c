@@ -195,6 +195,24 @@ START_TEST(optimizers)
 }
 END_TEST
 
+START_TEST(options_without_a_size)
+{
+    burn_options options = {.url = "unix:///nope"};
+    burn_context *none = NULL;
+    ck_assert_int_eq(burn_open(&options, &none), BURN_STATUS_INVALID);
+    ck_assert_ptr_null(none);
+    ck_assert_int_eq(burn_open(NULL, NULL), BURN_STATUS_INVALID);
+    burn_tensor *w = parameter((float[]){1, -2, 3}, 1, 3);
+    burn_optimizer *optimizer = NULL;
+    burn_sgd_options sgd = {.lr = 0.1};
+    burn_adam_options adam = {.lr = 0.1};
+    ck_assert_int_eq(burn_sgd(context, &w, 1, &sgd, &optimizer), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_adam(context, &w, 1, &adam, &optimizer), BURN_STATUS_INVALID);
+    ck_assert_ptr_null(optimizer);
+    burn_release(w);
+}
+END_TEST
+
 START_TEST(programs)
 {
     burn_tensor *x = upload(1, 3, 0, (float[]){1, 2, 3}),
@@ -405,6 +423,7 @@ int main(void)
     tcase_add_test(cases, programs);
     tcase_add_test(cases, threads_share_a_context);
     tcase_add_test(cases, a_child_opens_its_own);
+    tcase_add_test(cases, options_without_a_size);
     tcase_add_test(cases, a_lost_daemon_is_an_error);
     tcase_add_test(cases, tensors_outlive_the_context);
     tcase_add_test(cases, values_by_name);

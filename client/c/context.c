@@ -183,6 +183,8 @@ static void stay_out(burn_context *context)
 
 bd_error *bd_enter(burn_context *context)
 {
+    if (!context)
+        BD_FAIL(INVALID, "the context, or the tensor that is asked, is NULL");
     if (bd_forked(context))
         BD_FAIL(UNAVAILABLE,
                 "this connection was opened by the parent process; open one in the child");
@@ -208,7 +210,7 @@ void bd_leave(burn_context *context)
 
 burn_context *bd_context_of(const burn_tensor *tensor)
 {
-    return bd_session_user(bd_tensor_session(tensor));
+    return tensor ? bd_session_user(bd_tensor_session(tensor)) : NULL;
 }
 
 /* Errors of the connection come back with the next call anyway. */

@@ -93,6 +93,11 @@ static bd_error *check_request(const burn_context *context, burn_tensor *const *
                                burn_tensor *const *seeds, size_t root_count,
                                burn_tensor *const *inputs, size_t input_count)
 {
+    if (!context)
+        BD_FAIL(INVALID, "the context is NULL");
+    for (size_t i = 0; i < root_count; i++)
+        if (!roots || !roots[i])
+            BD_FAIL(INVALID, "root %zu is NULL", i);
     BD_TRY(check_counts(context, roots, root_count));
     BD_TRY(check_counts(context, seeds, root_count));
     BD_TRY(check_counts(context, inputs, input_count));

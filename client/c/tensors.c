@@ -19,6 +19,8 @@ static bd_error *type_of(int dtype, int rank, const int64_t *dims, burn_tensor_t
         BD_FAIL(INVALID, "there is no dtype number %d", dtype);
     if (rank < 0 || rank > BURN_RANK_MAX)
         BD_FAIL(INVALID, "a tensor of rank %d; ranks go from 0 to %d", rank, BURN_RANK_MAX);
+    if (rank > 0 && !dims)
+        BD_FAIL(INVALID, "dims is NULL, of a tensor of rank %d", rank);
     *out = (burn_tensor_type){.dtype = (burn_dtype)dtype, .shape = {.rank = rank}};
     for (int i = 0; i < rank; i++)
         out->shape.dims[i] = dims[i];
@@ -64,6 +66,8 @@ burn_status burn_upload(burn_context *context, int dtype, int rank, const int64_
     burn_tensor_type type;
     size_t bytes = 0;
     bd_error *error = type_of(dtype, rank, dims, &type, &bytes);
+    if (!error && (!out_tensor || (bytes && !elements)))
+        error = BD_ERROR(INVALID, "%s is NULL", out_tensor ? "elements" : "out_tensor");
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -357,6 +361,8 @@ burn_status burn_apply(burn_context *context, int op, const burn_input *inputs, 
     if (input_count > UINT16_MAX || output_count > UINT16_MAX)
         return bd_finish(
             BD_ERROR(LIMIT, "%s: %zu inputs, %zu outputs", info->name, input_count, output_count));
+    if (!out_tensors && output_count)
+        return bd_finish(BD_ERROR(INVALID, "%s: out is NULL", info->name));
     bd_error *error = bd_enter(context);
     if (error)
         return bd_finish(error);

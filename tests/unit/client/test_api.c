@@ -213,6 +213,26 @@ START_TEST(options_without_a_size)
 }
 END_TEST
 
+START_TEST(null_arguments)
+{
+    float one = 1;
+    const int f32 = BURN_DTYPE_FLOAT32;
+    double item = 0;
+    burn_tensor *x = upload(1, 1, 0, &one), *out = NULL, *none = NULL;
+    burn_input a = burn_in(x);
+    ck_assert_int_eq(burn_upload(NULL, f32, 0, NULL, &one, &out), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_upload(context, f32, 0, NULL, NULL, &out), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_upload(context, f32, 0, NULL, &one, NULL), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_add(context, a, a, NULL), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_add(NULL, a, a, &out), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_item(NULL, &item), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_backward(context, &none, NULL, 1, NULL, 0, 0), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_backward(context, NULL, NULL, 1, NULL, 0, 0), BURN_STATUS_INVALID);
+    ck_assert_ptr_null(out);
+    burn_release(x);
+}
+END_TEST
+
 START_TEST(programs)
 {
     burn_tensor *x = upload(1, 3, 0, (float[]){1, 2, 3}),
@@ -424,6 +444,7 @@ int main(void)
     tcase_add_test(cases, threads_share_a_context);
     tcase_add_test(cases, a_child_opens_its_own);
     tcase_add_test(cases, options_without_a_size);
+    tcase_add_test(cases, null_arguments);
     tcase_add_test(cases, a_lost_daemon_is_an_error);
     tcase_add_test(cases, tensors_outlive_the_context);
     tcase_add_test(cases, values_by_name);

@@ -165,7 +165,9 @@ function flatten(data: Nested): { shape: number[]; flat: (number | boolean | big
     } else if (depth < shape.length) {
       throw invalid(`nested arrays of unequal depth: a ${typeof value} where an array of ${shape[depth]} is expected`);
     } else if (typeof value !== "number" && typeof value !== "boolean" && typeof value !== "bigint") {
-      throw invalid(`a ${value === null ? "null" : typeof value} is no element of a tensor; numbers, booleans and bigints are`);
+      const kind = typeof value;
+      const what = value === null ? "null" : `${/^[uo]/.test(kind) ? "an" : "a"} ${kind}`;
+      throw invalid(`${what} is no element of a tensor; numbers, booleans and bigints are`);
     } else {
       flat.push(value);
     }

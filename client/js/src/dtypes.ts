@@ -150,6 +150,11 @@ export function nest(dtype: DType, shape: readonly number[], array: ArrayOf[DTyp
   return level(0);
 }
 
+function kindOf(value: unknown): string {
+  const kind = typeof value;
+  return value === null ? "null" : `${/^[uo]/.test(kind) ? "an" : "a"} ${kind}`;
+}
+
 /** Shape and elements of arrays within arrays. */
 function flatten(data: Nested): { shape: number[]; flat: (number | boolean | bigint)[] } {
   const shape: number[] = [], flat: (number | boolean | bigint)[] = [];
@@ -163,11 +168,9 @@ function flatten(data: Nested): { shape: number[]; flat: (number | boolean | big
         throw invalid(`nested arrays of unequal lengths: expected ${shape[depth] ?? "a number"} at depth ${depth}, got ${value.length} items`);
       for (const item of value as readonly Nested[]) walk(item, depth + 1);
     } else if (depth < shape.length) {
-      throw invalid(`nested arrays of unequal depth: a ${typeof value} where an array of ${shape[depth]} is expected`);
+      throw invalid(`nested arrays of unequal depth: ${kindOf(value)} where an array of ${shape[depth]} is expected`);
     } else if (typeof value !== "number" && typeof value !== "boolean" && typeof value !== "bigint") {
-      const kind = typeof value;
-      const what = value === null ? "null" : `${/^[uo]/.test(kind) ? "an" : "a"} ${kind}`;
-      throw invalid(`${what} is no element of a tensor; numbers, booleans and bigints are`);
+      throw invalid(`${kindOf(value)} is no element of a tensor; numbers, booleans and bigints are`);
     } else {
       flat.push(value);
     }

@@ -110,6 +110,11 @@ export class Tensor<D extends DType = DType> {
     return this.disposed ? "Tensor(disposed)" : `Tensor(${this.dtype}, [${this.shape.join(", ")}])`;
   }
 
+  /** What console.log shows in Node. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+
   // ---- reading ----
 
   /** All elements, row-major: float64 as Float64Array and so on; int64 as BigInt64Array, bools as 0 and 1 in a

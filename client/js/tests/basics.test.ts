@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors in Node against a private daemon: making, reading, ops, gradients, programs, lifetime.
+import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BurnError, connect, optim, Tensor, type Burn } from "../src/node.js";
 
@@ -109,9 +110,12 @@ describe("errors", () => {
 
   it("say that a tensor is gone or foreign", async () => {
     const x = burn.ones([2]);
+    expect(inspect({ x })).toBe("{ x: Tensor(float32, [2]) }");
     x.dispose();
     x.dispose();
     expect(() => x.add(1)).toThrow(/disposed/);
+    expect(() => burn.tensor([undefined as unknown as number])).toThrow(/^an undefined is no element/);
+    expect(() => burn.tensor([[1], 2] as unknown as number[])).toThrow(/a number where an array of 1 is expected/);
     expect(x.toString()).toBe("Tensor(disposed)");
     const other = await connect("private:");
     try {

@@ -31,6 +31,10 @@ it("has no complaints from publint", async () => {
   expect(messages).toEqual([]);
 });
 
+it("has its licence with it", () => {
+  expect(readFileSync(join(folder, "node_modules/burn-client/LICENSE"), "utf8")).toContain("Apache License");
+});
+
 it("gives memory back that nobody disposed of", async () => {
   writeFileSync(join(folder, "collect.js"), `import { connect } from "burn-client";
     const burn = await connect("private:"), session = async () => (await burn.report("sessions"))[0];

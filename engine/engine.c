@@ -129,9 +129,12 @@ bool bd_core_is_free(const bd_core *core)
 
 void bd_core_make_ready(bd_core *core, bd_session *session)
 {
-    if (bd_session_can_resume(session))
+    if (bd_session_can_resume(session)) {
         bd_turns_wait(core->turns, &session->turn, BD_TURN_DEVICE);
-    else if (bd_session_can_step(session) && !bd_throttle_holds(session))
+        return;
+    }
+    bd_turns_withdraw(core->turns, &session->turn, BD_TURN_DEVICE); /* its work was cancelled */
+    if (bd_session_can_step(session) && !bd_throttle_holds(session))
         bd_turns_wait(core->turns, &session->turn, BD_TURN_THREAD);
     else if (!session->first && !session->waiting && session->in_flight == 0)
         bd_turns_rest(&session->turn);

@@ -150,6 +150,12 @@ void bd_turns_wait(bd_turns *turns, bd_turn *turn, bd_turn_kind kind)
     turns->waiting[kind]++;
 }
 
+void bd_turns_withdraw(bd_turns *turns, bd_turn *turn, bd_turn_kind kind)
+{
+    if (turn->kind == kind)
+        take_out(turns, turn);
+}
+
 /* The least used of a share that waits. */
 static bd_turn *first_of(const bd_share *share, bd_turn_kind last)
 {

@@ -31,6 +31,8 @@ void bd_turns_leave(bd_turns *turns, bd_turn *turn);
 
 /* It can go on; nothing new if it waits already. */
 void bd_turns_wait(bd_turns *turns, bd_turn *turn, bd_turn_kind kind);
+/* It cannot go on after all, if it waits for this. */
+void bd_turns_withdraw(bd_turns *turns, bd_turn *turn, bd_turn_kind kind);
 /* Whose turn it is, of those that wait for kinds up to this one; it waits no more. NULL:
  * nobody's. */
 bd_turn *bd_turns_next(bd_turns *turns, bd_turn_kind last);

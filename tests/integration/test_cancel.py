@@ -78,6 +78,31 @@ def test_its_own_work(daemon):
     assert eventually(lambda: at_rest(daemon), 5)
 
 
+def test_work_whose_turn_on_the_device_is_to_come():
+    """How long each takes is known, and so most of them wait until the device has room when they are dropped."""
+    code = """
+        import time, burn
+        x, kept = burn.rand(600, 600), burn.arange(4.0)
+        burn.sync()
+        for wait in (0, 0.001, 0.005, 0.02, 0.05) * 8:
+            for _ in range(40):
+                y = x @ x
+                burn._core.mark()
+            burn._core.flush()
+            time.sleep(wait)
+            burn.cancel()
+            try:
+                burn.sync()
+            except burn.CancelledError:
+                pass
+            assert (kept + 1).tolist() == [1, 2, 3, 4]
+        """
+    with Daemon() as daemon:
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=120,
+                       env={**os.environ, "BURND": BURND, "BURN_URL": "unix://" + daemon.path})
+        assert eventually(lambda: at_rest(daemon), 5)
+
+
 def test_from_another_connection_and_without_work(daemon):
     client, other = client_of(daemon), client_of(daemon)
     busy(client)

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "proto/base/alloc.h"
-#include "proto/base/assert.h"
 
 void bd_spoils_clear(bd_spoils *spoils)
 {

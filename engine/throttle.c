@@ -19,7 +19,8 @@ static bool is_late(const bd_session *session, int64_t wait_ns, int64_t now_ns)
 bool bd_throttle_holds(bd_session *session)
 {
     bd_core *core = session->core;
-    if (!session->first || session->first->request.kind != BD_REQUEST_OPS || !is_limited(session))
+    if (!session->first || session->first->request.kind != BD_REQUEST_OPS ||
+        session->first->dropped || !is_limited(session))
         return false;
     bd_quota *quota = session->account->quota;
     int64_t wait_ns = bd_quota_wait_ns(quota, BD_QUOTA_OPS), now_ns = bd_now_ns();
@@ -38,8 +39,10 @@ bool bd_throttle_holds(bd_session *session)
 
 bool bd_throttle_go_on(bd_session *session, const bd_request *request)
 {
-    if (!is_limited(session))
+    if (!is_limited(session) || session->dropped) {
+        session->held_ns = 0;
         return bd_stream_go_on(session, request, BD_STEP_COST_MAX);
+    }
     bd_quota *quota = session->account->quota;
     int64_t wait_ns = bd_quota_wait_ns(quota, BD_QUOTA_OPS);
     uint64_t before = atomic_load_explicit(&session->account->ops, memory_order_relaxed);

@@ -29,20 +29,28 @@ static bd_error *find_kind(const char *name, size_t size, bd_quota_kind *out)
                        "ops and compile", (int)(size < 32 ? size : 32), name);
 }
 
+/* As access.c calls them. */
+static bool is_name(const char *text, size_t size)
+{
+    static const char *const kinds[] = {"token:", "cert:"};
+    if (size > 4 && strncmp(text, "uid:", 4) == 0)
+        return strspn(text + 4, "0123456789") == size - 4;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (size > strlen(kinds[i]) && strncmp(text, kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    return size == 9 && memcmp(text, "anonymous", 9) == 0;
+}
+
 static bd_error *parse(const char *text, quota_line *out)
 {
-    static const char *const kinds[] = {"uid:", "token:", "cert:", "node:", "anonymous:"};
     char key[64];
     int64_t limit = 0;
-    bool known = false;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        known |= strncmp(text, kinds[i], strlen(kinds[i])) == 0;
     const char *equals = strrchr(text, '='), *colon = equals;
     while (colon && colon > text && *colon != ':')
         colon--;
-    if (!known || !colon || colon == text)
-        BD_FAIL(INVALID, "quota: \"%.100s\" is not like token:NAME:memory=4GiB, with uid:, token:, "
-                         "cert:, node: or anonymous: before it", text);
+    if (!colon || !is_name(text, (size_t)(colon - text)))
+        BD_FAIL(INVALID, "quota: \"%.100s\" is not like token:NAME:memory=4GiB, with uid:1000, "
+                         "token:NAME, cert:SUBJECT or anonymous before it", text);
     BD_TRY_NOTE(find_kind(colon + 1, (size_t)(equals - colon) - 1, &out->kind), "quota %.100s",
                 text);
     snprintf(key, sizeof key, "principal_%s", bd_quota_name(out->kind));
@@ -98,13 +106,27 @@ void bd_quotas_limit(bd_quotas *quotas, const bd_config *config)
 
 /* ---- principals ------------------------------------------------------------------------------ */
 
+/* A budget is as it was when the principal comes back. */
+static bool is_spent(const bd_quota *quota)
+{
+    static const int seconds[] = {
+#define QUOTA(key, NAME, seconds, unit) seconds,
+#include "proto/base/quotas.def"
+    };
+    for (int kind = 0; kind < BD_QUOTA_COUNT; kind++)
+        if (seconds[kind] && bd_quota_limit(quota, (bd_quota_kind)kind) &&
+            bd_quota_used(quota, (bd_quota_kind)kind))
+            return true;
+    return false;
+}
+
 /* Nobody else holds those of principals without sessions and values. */
 static void forget_unused(bd_quotas *quotas)
 {
     size_t kept = 0;
     for (size_t i = 0; i < quotas->list.count; i++) {
         bd_quota *quota = quotas->list.items[i];
-        if (bd_quota_is_shared(quota))
+        if (bd_quota_is_shared(quota) || is_spent(quota))
             quotas->list.items[kept++] = quota;
         else
             bd_quota_release(quota);

@@ -296,10 +296,28 @@ def test_operators_see_and_change_them(tokens, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("line, text", [
-    ("ci:sessions=2", "is not like token:NAME:memory=4GiB"), ("token:ci", "is not like"), ("token:ci:sessions", "is not like"),
+    ("ci:sessions=2", "is not like token:NAME:memory=4GiB"), ("token:memory=4GiB", "is not like"), ("uid:me:ops=2", "is not like"), ("anonymous:a:ops=2", "is not like"),
+    ("token:ci", "is not like"), ("token:ci:sessions", "is not like"),
     ("token:ci:beer=2", 'there is no quota "beer"; there are sessions'), ("token:ci:memory=2Gb", "has no known unit"),
     ("uid:0:sessions=-1", "is not a number"), ("cert:CN=a%20b,O=c:compile=2", "has no known unit; write it as 2min")])
 def test_wrong_lines(line, text):
     done = subprocess.run([BURND, "--check-config", f"--quota={line}"], capture_output=True, text=True, timeout=20)
     assert done.returncode == 78 and text in done.stderr, done.stderr
     assert subprocess.run([BURND, "--check-config", "--quota=cert:CN=a%20b,O=c:memory=1GiB"], timeout=20).returncode == 0
+
+
+def test_a_budget_is_not_new_for_who_comes_back():
+    """Ops that were spent stay spent when the last session of the principal ends, whoever comes in between."""
+    with Daemon("--principal-ops=1000", tcp=True) as daemon:
+        client = daemon.connect()
+        client.put(1, F32, [1], struct.pack("<f", 1))
+        client.send(batch(2, *[record("add", 1, 1.0)] * 3000))
+        assert client.sync(1)[1] == CODES["OK"]
+        client.close()
+        other = Wire(socket.create_connection(("127.0.0.1", daemon.tcp_port())))  # of another principal
+        assert other.sync()[1] == CODES["OK"]
+        client = daemon.connect()
+        row = quotas(daemon)[f"uid:{os.getuid()}"]
+        assert row["ops"] > 300, row
+        for one in (client, other):
+            one.close()

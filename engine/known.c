@@ -183,10 +183,10 @@ bool bd_known_ready(bd_known *known, bd_error **out_error)
 void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota)
 {
     for (uint32_t i = 0; i < known->plan->program_count; i++) {
-        if (known->kernels[i]->state != BD_CACHED_FAILED)
+        bd_cached *before = known->kernels[i];
+        if (before->state != BD_CACHED_FAILED && !before->held_ns)
             continue;
-        bd_cached *failed = known->kernels[i];
         known->kernels[i] = bd_cache_get(cache, known->plan->programs[i], quota);
-        bd_cache_release(failed);
+        bd_cache_release(before);
     }
 }

@@ -56,7 +56,7 @@ void bd_known_release(bd_known *known);
 size_t bd_known_bytes(const bd_known *known);
 /* Whether no kernel is being compiled; then out_error (borrowed) is why one failed, or NULL. */
 bool bd_known_ready(bd_known *known, bd_error **out_error);
-/* Compiles anew what failed on an earlier arrival. */
+/* Compiles anew what failed on an earlier arrival, and now what waits for another one's budget. */
 void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota);
 
 /* Offsets of the arena's groups and of the launches' scratch for their sizes; returns the arena's

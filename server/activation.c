@@ -10,7 +10,7 @@
 
 #include "server/net.h"
 
-enum { FIRST = 3, DESCRIPTORS_MAX = 16 };
+enum { DESCRIPTORS_MAX = 16 };
 
 static int count(void)
 {
@@ -54,10 +54,10 @@ bd_error *bd_activation_add(bd_config *config)
     for (int i = 0; i < count(); i++) {
         bd_address address;
         char url[160];
-        if (!address_of(FIRST + i, &address))
+        if (!address_of(BD_ACTIVATION_FIRST + i, &address))
             BD_FAIL(INVALID, "LISTEN_FDS: descriptor %d is no Unix or TCP socket that listens",
-                    FIRST + i);
-        bd_net_url(FIRST + i, &address, url, sizeof url);
+                    BD_ACTIVATION_FIRST + i);
+        bd_net_url(BD_ACTIVATION_FIRST + i, &address, url, sizeof url);
         if (listed(&config->listen, url))
             continue;
         BD_TRY(bd_config_set(config, "listen", url, (bd_config_source)config->source.listen));
@@ -87,11 +87,11 @@ int bd_activation_find(const bd_address *address)
 {
     for (int i = 0; i < count(); i++) {
         bd_address bound;
-        if (address_of(FIRST + i, &bound) && same(address, &bound)) {
-            int flags = fcntl(FIRST + i, F_GETFL);
-            fcntl(FIRST + i, F_SETFL, flags | O_NONBLOCK);
-            fcntl(FIRST + i, F_SETFD, FD_CLOEXEC);
-            return FIRST + i;
+        if (address_of(BD_ACTIVATION_FIRST + i, &bound) && same(address, &bound)) {
+            int flags = fcntl(BD_ACTIVATION_FIRST + i, F_GETFL);
+            fcntl(BD_ACTIVATION_FIRST + i, F_SETFL, flags | O_NONBLOCK);
+            fcntl(BD_ACTIVATION_FIRST + i, F_SETFD, FD_CLOEXEC);
+            return BD_ACTIVATION_FIRST + i;
         }
     }
     return -1;

@@ -7,6 +7,8 @@
 #include "server/address.h"
 #include "server/config.h"
 
+enum { BD_ACTIVATION_FIRST = 3 };
+
 /* Adds their URLs to the key listen. INVALID for a descriptor that is no listening socket. */
 bd_error *bd_activation_add(bd_config *config) BD_MUST_USE;
 /* The descriptor that is bound to this address; -1: none. */

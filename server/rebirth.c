@@ -20,7 +20,6 @@
 #include "server/notify.h"
 
 enum {
-    FIRST = 3,          /* descriptor that is inherited */
     CALM_MS = 60000,    /* after so long a loss is the first one again */
     WAIT_MS = 1000,     /* before the second one, … */
     WAIT_MS_MAX = 300000, /* … twice as long before each that follows */
@@ -176,24 +175,25 @@ static void close_all_on_exec(void)
         return;
     for (struct dirent *entry; (entry = readdir(folder));) {
         int fd = atoi(entry->d_name);
-        if (fd >= FIRST)
+        if (fd >= BD_ACTIVATION_FIRST)
             fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
     closedir(folder);
 }
 
-/* To the descriptors from FIRST on, in order; false where the system has none left. */
+/* To the descriptors that are inherited, in order; false where the system has none left. */
 static bool pass_listeners(bd_daemon *daemon)
 {
     int copies[BD_LISTENERS_MAX];
     for (int i = 0; i < daemon->listener_count; i++) {
-        copies[i] = fcntl(daemon->listeners[i].fd, F_DUPFD_CLOEXEC, FIRST + BD_LISTENERS_MAX);
+        copies[i] = fcntl(daemon->listeners[i].fd, F_DUPFD_CLOEXEC,
+                          BD_ACTIVATION_FIRST + BD_LISTENERS_MAX);
         if (copies[i] < 0)
             return false;
     }
     close_all_on_exec();
     for (int i = 0; i < daemon->listener_count; i++) {
-        if (dup2(copies[i], FIRST + i) < 0)
+        if (dup2(copies[i], BD_ACTIVATION_FIRST + i) < 0)
             return false;
     }
     return true;

@@ -119,7 +119,7 @@ it("is bundled by Vite without any set-up, for browsers, and is small", async ()
   expect(least).toBeLessThanOrEqual(SIZE_MAX);
 });
 
-it.skipIf(!hasBrowser)("computes in a page that Vite bundled", async () => {
+it.skipIf(!hasBrowser)("computes in a page that Vite bundled", async () => { // no Chromium: browser.ts says where it looks
   await bundle(`import { connect } from "burn-client";
     const burn = await connect();
     document.title = String(await burn.arange(10).sum().item());`);

@@ -77,7 +77,7 @@ it("moves large tensors both ways while it is cut", async () => {
   cutter.stop();
 });
 
-it.skipIf(!hasBrowser)("trains to the same bits in Chromium while it is cut again and again", async () => {
+it.skipIf(!hasBrowser)("trains to the same bits in Chromium while it is cut again and again", async () => { // no Chromium: browser.ts says where it looks
   const cutter = await Cutter.start(await daemon.port("tcp")), browser = await openBrowser();
   try {
     const page = await browser.newPage();

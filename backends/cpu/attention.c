@@ -2,7 +2,9 @@
  * How an attention is done: a first pass packs keys and values of each batch point into panels, as
  * the micro-kernels read them. An item of the second pass is a block of queries: its products with
  * all keys, made scores, made weights, and the products of these with the values. Blocks are so
- * small that the scores stay in the second cache; they depend on the sizes only. */
+ * small that the scores stay in the second cache; they depend on the sizes only.
+ *   An element of BF16 is a pair of numbers along K, of queries and keys or of weights and values,
+ * as in gemm_parts.h: what is packed is zero beyond the last number, up to whole micro-kernels. */
 #include "backends/cpu/attention.h"
 
 #include <math.h>
@@ -14,9 +16,11 @@
 enum {
     SCORE_BYTES = 192 << 10, /* of a block of queries */
     QUERIES_MAX = 72,
-    CHUNK_KEYS = 256, /* keys whose values stay in the first cache */
-    PACK_KEYS = 256,  /* values packed by one item */
+    CHUNK_KEYS = 256, /* keys whose values stay in the first cache; even */
+    CHUNK_PANELS = 8, /* of keys, whose scores do */
+    PACK_KEYS = 256,  /* values packed by one item; even */
     TEMP_COLUMNS = 256,
+    APART = 64, /* bytes, so that no two rows of scores lie on one set of the first cache */
 };
 
 typedef struct attention {
@@ -27,20 +31,24 @@ typedef struct attention {
     bd_pass_function query, key, score, value, epilogue, softmax;
     int m, n, k, e;   /* axes, or -1 */
     int later;        /* instruction that tells how far the future is hidden, or -1 */
-    int vectors, tile_rows;
-    int rows_of[BD_MICRO_ROWS_MAX + 1]; /* of the next tile, when so many rows are left */
-    int64_t bytes, lanes, turn_rows; /* of an element; of a register; of a turn */
+    int vectors, tile_units;
+    int units_of[BD_MICRO_ROWS_MAX + 1]; /* of the next tile, when so many are left */
+    int64_t row_unit;                    /* rows of a unit */
+    bool pairs;
+    int64_t bytes, numbers; /* of an element */
+    int64_t lanes, turn_rows; /* of a register; of a turn */
 } attention;
 
 typedef struct sizes {
     int64_t batch, m, n, k, e;
     int64_t columns;                   /* of a panel */
+    int64_t key_depth, value_depth;    /* elements along K */
     int64_t key_panels, value_panels;  /* of a batch point */
     int64_t key_room, value_room;      /* elements of a batch point's panels */
     int64_t value_parts;               /* items that pack its values */
     int64_t block, blocks;             /* queries of an item, items of a batch point */
-    int64_t score_step, sum_step;      /* elements between rows */
-    size_t scores_at, queries_at, sums_at, worker_bytes; /* bytes in a worker's scratch */
+    int64_t score_step, weight_step, sum_step; /* numbers between rows */
+    size_t scores_at, weights_at, temp_at, sums_at, worker_bytes; /* bytes in worker's scratch */
 } sizes;
 
 static int64_t extent_of(const attention *own, int axis, const int64_t *ints)
@@ -48,11 +56,15 @@ static int64_t extent_of(const attention *own, int axis, const int64_t *ints)
     return axis < 0 ? 1 : most(bd_kir_int_value(own->program->axes[axis].extent, ints), 0);
 }
 
-static size_t place(size_t *total, int64_t bytes)
+/* Elements of some numbers along K. */
+static int64_t depth_of(const attention *own, int64_t numbers)
 {
-    size_t at = *total;
-    *total += ((size_t)bytes + 63) & ~(size_t)63;
-    return at;
+    return own->pairs ? ceiling(ceiling(numbers, 2), BD_MICRO_PAIRS) * BD_MICRO_PAIRS : numbers;
+}
+
+static int64_t number_bytes(const attention *own)
+{
+    return own->bytes / own->numbers;
 }
 
 static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
@@ -66,21 +78,28 @@ static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
     for (int axis = 0; axis < own->program->axis_count; axis++)
         if (own->program->axes[axis].role == BD_KIR_BATCH)
             s.batch *= extent_of(own, axis, ints);
-    s.key_panels = own->query ? (s.n + s.columns - 1) / s.columns : 0;
-    s.value_panels = (s.e + s.columns - 1) / s.columns;
-    s.key_room = s.key_panels * s.columns * s.k;
-    s.value_room = s.value_panels * s.columns * s.n;
-    s.value_parts = (s.n + PACK_KEYS - 1) / PACK_KEYS;
-    s.score_step = (s.n + s.columns - 1) / s.columns * s.columns;
+    s.key_depth = depth_of(own, s.k);
+    s.value_depth = depth_of(own, s.n);
+    s.key_panels = own->query ? ceiling(s.n, s.columns) : 0;
+    s.value_panels = ceiling(s.e, s.columns);
+    s.key_room = s.key_panels * s.columns * s.key_depth;
+    s.value_room = s.value_panels * s.columns * s.value_depth;
+    s.value_parts = ceiling(s.n, PACK_KEYS);
+    s.score_step = ceiling(s.n, s.columns) * s.columns + (own->pairs ? APART / own->bytes : 0);
+    s.weight_step = own->pairs ? 2 * s.value_depth + APART / 2 : s.score_step;
     s.sum_step = s.value_panels * s.columns;
-    int64_t rows = SCORE_BYTES / own->bytes / most(s.score_step, 1) / own->tile_rows;
-    int64_t tiles = (s.m + own->tile_rows - 1) / own->tile_rows;
-    s.block = least(least(most(rows, 1), most(tiles, 1)) * own->tile_rows, QUERIES_MAX);
-    s.blocks = (s.m + s.block - 1) / s.block;
-    s.scores_at = place(&s.worker_bytes, s.block * s.score_step * own->bytes);
-    s.queries_at =
-        place(&s.worker_bytes, most(s.block * s.k, BD_GEMM_PAD * TEMP_COLUMNS) * own->bytes);
-    s.sums_at = place(&s.worker_bytes, s.block * s.sum_step * own->bytes);
+    int64_t tile = own->tile_units * own->row_unit;
+    int64_t tiles = SCORE_BYTES / own->bytes / most(s.score_step, 1) / tile;
+    tiles = least(least(most(tiles, 1), most(ceiling(s.m, tile), 1)), QUERIES_MAX / tile);
+    s.block = tiles * tile;
+    s.blocks = ceiling(s.m, s.block);
+    int64_t temp = most(BD_GEMM_PAD * TEMP_COLUMNS, own->pairs ? PACK_KEYS * s.columns / 2 : 0);
+    s.scores_at = place_elements(&s.worker_bytes, s.block * s.score_step, own->bytes);
+    s.weights_at = s.scores_at;
+    if (own->pairs)
+        s.weights_at = place_elements(&s.worker_bytes, s.block * s.weight_step, 2);
+    s.temp_at = place_elements(&s.worker_bytes, most(s.block * s.key_depth, temp), own->bytes);
+    s.sums_at = place_elements(&s.worker_bytes, s.block * s.sum_step, own->bytes);
     *out = s;
 }
 
@@ -113,28 +132,51 @@ static const attention *kernel_of(const bd_call *call)
 
 /* ---- packing ---- */
 
-/* Keys of a panel: rows of K elements, turned so that those of one k lie side by side. Groups from
+/* Keys of a panel: rows of K numbers, turned so that those of one k lie side by side. Groups from
  * the last to the first, so that the junk behind each is written over by the one after it. */
 static void pack_keys(const attention *own, const sizes *s, const bd_call *call, int64_t batch,
                       int64_t panel)
 {
     int64_t first = panel * s->columns, rows = least(s->columns, s->n - first);
-    char *to = call->shared_scratch + (batch * s->key_room + first * s->k) * own->bytes;
-    char *temp = call->worker_scratch + s->queries_at;
-    if (rows < s->columns) /* lanes without a key: no junk, it could be slow numbers */
-        memset(to, 0, (size_t)(s->columns * s->k * own->bytes));
+    int64_t bytes = number_bytes(own);
+    char *to = call->shared_scratch + (batch * s->key_room + first * s->key_depth) * own->bytes;
+    char *temp = call->worker_scratch + s->temp_at;
+    /* lanes without a key: no junk, it could be slow numbers */
+    if (rows < s->columns || s->key_depth * own->numbers > s->k)
+        memset(to, 0, (size_t)(s->columns * s->key_depth * own->bytes));
     for (int64_t k = 0; k < s->k; k += TEMP_COLUMNS) {
-        int64_t count = least(TEMP_COLUMNS, s->k - k);
+        int64_t count = least(TEMP_COLUMNS, s->k - k), elements = ceiling(count, own->numbers);
         int64_t group = (rows - 1) / own->turn_rows * own->turn_rows;
         for (; group >= 0; group -= own->turn_rows) {
             rectangle over = {first + group, least(own->turn_rows, rows - group), k, count,
                               temp, TEMP_COLUMNS};
             evaluate(call, own->key, batch, &over);
-            own->micro.turn(temp, TEMP_COLUMNS * own->bytes,
-                            to + (k * s->columns + group) * own->bytes, s->columns, over.rows,
-                            count);
+            for (int64_t row = 0; row < over.rows && count < elements * own->numbers; row++)
+                memset(temp + (row * TEMP_COLUMNS + count) * bytes, 0, (size_t)bytes);
+            own->micro.turn(temp, TEMP_COLUMNS * bytes,
+                            to + (k / own->numbers * s->columns + group) * own->bytes, s->columns,
+                            over.rows, elements);
         }
     }
+}
+
+/* Values of some keys and columns as pairs; behind the last key there are zeros. */
+static void pack_value_pairs(const attention *own, const sizes *s, const bd_call *call,
+                             int64_t batch, const rectangle *values)
+{
+    int64_t rows = values->rows, step = s->columns, pairs = ceiling(rows, 2);
+    uint16_t *temp = (uint16_t *)(void *)(call->worker_scratch + s->temp_at);
+    rectangle over = *values;
+    over.memory = temp;
+    over.step = step;
+    evaluate(call, own->value, batch, &over);
+    if (rows % 2)
+        memset(temp + rows * step, 0, (size_t)step * sizeof *temp);
+    own->micro.pair(temp, temp + step, 2 * step * (int64_t)sizeof *temp, values->memory, step,
+                    over.columns, pairs);
+    if (over.row + rows == s->n)
+        memset((char *)values->memory + pairs * step * own->bytes, 0,
+               (size_t)((s->value_depth - over.row / 2 - pairs) * step * own->bytes));
 }
 
 static void pack_values(const attention *own, const sizes *s, const bd_call *call, int64_t batch,
@@ -144,13 +186,16 @@ static void pack_values(const attention *own, const sizes *s, const bd_call *cal
     int64_t first = part * PACK_KEYS, rows = least(PACK_KEYS, s->n - first);
     for (int64_t panel = 0; panel < s->value_panels; panel++) {
         int64_t column = panel * s->columns, columns = least(s->columns, s->e - column);
+        int64_t before = panel * s->value_depth + first / own->numbers;
         char *to = call->shared_scratch +
-                   (keys_room + batch * s->value_room + (panel * s->n + first) * s->columns) *
-                       own->bytes;
+                   (keys_room + batch * s->value_room + before * s->columns) * own->bytes;
         if (columns < s->columns)
-            memset(to, 0, (size_t)(rows * s->columns * own->bytes));
+            memset(to, 0, (size_t)(ceiling(rows, own->numbers) * s->columns * own->bytes));
         rectangle over = {first, rows, column, columns, to, s->columns};
-        evaluate(call, own->value, batch, &over);
+        if (own->pairs)
+            pack_value_pairs(own, s, call, batch, &over);
+        else
+            evaluate(call, own->value, batch, &over);
     }
 }
 
@@ -171,25 +216,25 @@ static void run_pack(const bd_call *call, int64_t begin, int64_t end)
 /* ---- queries ---- */
 
 typedef struct product {
-    const char *a; /* rows of `a_step` elements */
+    const char *a; /* rows */
     const char *b; /* panels of `depth` rows */
     char *c;
-    int64_t a_step, c_step, rows, columns, first, last, depth; /* k from first to last */
+    int64_t a_bytes; /* between rows */
+    int64_t c_step, rows, columns, first, last, depth; /* elements k from first to last */
 } product;
 
 /* c = a * b over k from first to last, added to what c holds if first > 0. */
 static void multiply(const attention *own, const product *p)
 {
-    int64_t width = own->vectors * own->lanes;
+    int64_t width = own->vectors * own->lanes, units;
     for (int64_t column = 0; column < p->columns; column += width) {
         const char *b = p->b + (column * p->depth + p->first * width) * own->bytes;
-        int rows;
-        for (int64_t row = 0; row < p->rows; row += rows) {
-            rows = own->rows_of[least(p->rows - row, own->tile_rows)];
-            own->micro.tiles[own->vectors][rows](
-                p->a + (row * p->a_step + p->first) * own->bytes, p->a_step * own->bytes, 1, b,
-                width, p->c + (row * p->c_step + column) * own->bytes, p->c_step,
-                p->last - p->first, p->first > 0);
+        for (int64_t row = 0; row < p->rows; row += units * own->row_unit) {
+            units = own->units_of[least(ceiling(p->rows - row, own->row_unit), own->tile_units)];
+            own->micro.tiles[own->vectors][units](
+                p->a + row * p->a_bytes + p->first * own->bytes, p->a_bytes, 1, b, width,
+                p->c + (row * p->c_step + column) * own->bytes, p->c_step, p->last - p->first,
+                p->first > 0);
         }
     }
 }
@@ -206,50 +251,78 @@ static int64_t keys_seen(const attention *own, const sizes *s, const int64_t *in
     return ahead > s->n ? s->n : most(least(last_query + ahead + 1, s->n), 0);
 }
 
+/* Zeros behind the numbers of some rows, up to whole elements. */
+static void fill_up(const attention *own, char *rows, int64_t count, int64_t row_bytes,
+                    int64_t numbers)
+{
+    int64_t filled = numbers * number_bytes(own), all = depth_of(own, numbers) * own->bytes;
+    for (int64_t row = 0; row < count && filled < all; row++)
+        memset(rows + row * row_bytes + filled, 0, (size_t)(all - filled));
+}
+
+/* The scores of a block of queries with the keys that it sees, a few panels at a time. */
+static void score(const attention *own, const sizes *s, const bd_call *call, int64_t batch,
+                  const rectangle *all)
+{
+    char *queries = call->worker_scratch + s->temp_at;
+    product p = {.a = queries,
+                 .b = call->shared_scratch + batch * s->key_room * own->bytes,
+                 .c = all->memory,
+                 .a_bytes = s->key_depth * own->bytes,
+                 .c_step = s->score_step,
+                 .rows = all->rows,
+                 .last = s->key_depth,
+                 .depth = s->key_depth};
+    if (own->query) {
+        rectangle over = {all->row, all->rows, 0, s->k, queries, s->key_depth * own->numbers};
+        evaluate(call, own->query, batch, &over);
+        fill_up(own, queries, all->rows, p.a_bytes, s->k);
+    }
+    int64_t most_columns = CHUNK_PANELS * s->columns;
+    for (int64_t column = 0; column < all->columns; column += most_columns) {
+        rectangle some = *all;
+        some.column = column;
+        some.columns = p.columns = least(most_columns, all->columns - column);
+        some.memory = p.c;
+        if (own->query)
+            multiply(own, &p);
+        evaluate(call, own->score, batch, &some);
+        p.b += most_columns * s->key_depth * own->bytes;
+        p.c += most_columns * own->bytes;
+    }
+}
+
 static void attend(const attention *own, const sizes *s, const bd_call *call, int64_t item)
 {
     int64_t batch = item / s->blocks, first = item % s->blocks * s->block;
-    int64_t rows = least(s->block, s->m - first);
-    int64_t seen = keys_seen(own, s, call->ints, first + rows - 1);
+    int64_t rows = least(s->block, s->m - first), bytes = number_bytes(own);
+    int64_t seen = keys_seen(own, s, call->ints, first + rows - 1), depth = depth_of(own, seen);
     char *scores = call->worker_scratch + s->scores_at, *sums = call->worker_scratch + s->sums_at;
-    if (own->query) {
-        char *queries = call->worker_scratch + s->queries_at;
-        rectangle over = {first, rows, 0, s->k, queries, s->k};
-        evaluate(call, own->query, batch, &over);
-        product p = {.a = queries,
-                     .b = call->shared_scratch + batch * s->key_room * own->bytes,
-                     .c = scores,
-                     .a_step = s->k,
-                     .c_step = s->score_step,
-                     .rows = rows,
-                     .columns = seen,
-                     .last = s->k,
-                     .depth = s->k};
-        multiply(own, &p);
-    }
+    char *weights = call->worker_scratch + s->weights_at;
     rectangle all = {first, rows, 0, seen, scores, s->score_step};
-    evaluate(call, own->score, batch, &all);
+    score(own, s, call, batch, &all);
     bd_call softmax = *call;
-    const int64_t ints[BD_SOFTMAX_INTS] = {rows, seen, s->score_step};
-    void *const buffers[] = {scores};
+    const int64_t ints[BD_SOFTMAX_INTS] = {rows, seen, s->score_step, s->weight_step};
+    void *const buffers[] = {scores, weights};
     softmax.ints = ints;
     softmax.buffers = buffers;
     own->softmax(&softmax, 0, rows);
+    fill_up(own, weights, rows, s->weight_step * bytes, seen);
     const char *values =
         call->shared_scratch + (s->batch * s->key_room + batch * s->value_room) * own->bytes;
-    product p = {.a = scores,
+    product p = {.a = weights,
                  .b = values,
                  .c = sums,
-                 .a_step = s->score_step,
+                 .a_bytes = s->weight_step * bytes,
                  .c_step = s->sum_step,
                  .rows = rows,
                  .columns = s->e,
-                 .depth = s->n};
+                 .depth = s->value_depth};
     do { /* also for no key at all: then the sums are 0 */
-        p.last = least(p.first + CHUNK_KEYS, seen);
+        p.last = least(p.first + CHUNK_KEYS / own->numbers, depth);
         multiply(own, &p);
         p.first = p.last;
-    } while (p.first < seen);
+    } while (p.first < depth);
     rectangle result = {first, rows, 0, s->e, sums, s->sum_step};
     evaluate(call, own->epilogue, batch, &result);
 }
@@ -259,8 +332,12 @@ static void run_queries(const bd_call *call, int64_t begin, int64_t end)
     const attention *own = kernel_of(call);
     sizes s;
     find_sizes(own, call->ints, &s);
+    if (own->micro.begin)
+        own->micro.begin(bd_amx_tiles);
     for (int64_t i = begin; i < end; i++)
         attend(own, &s, call, i);
+    if (own->micro.end)
+        own->micro.end();
 }
 
 /* ---- the kernel ---- */
@@ -284,7 +361,8 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     pass.run = run_queries;
     pass.item_count = s.batch * s.blocks;
     double scores = (double)least(s.block, s.m) * (double)s.n;
-    pass.item_ns = scores * (2.0 * (double)(s.k + s.e) / (6.0 * (double)own->lanes) + 0.5) + 500;
+    double rate = (own->row_unit > 1 ? 32.0 : 6.0) * (double)own->lanes;
+    pass.item_ns = scores * (2.0 * (double)(s.k + s.e) / rate + 0.5) + 500;
     out_passes[count++] = pass;
     return count;
 }
@@ -306,21 +384,18 @@ static void destroy(bd_kernel *kernel)
     bd_free(own);
 }
 
-static burn_dtype sum_of(const bd_kir *program, bd_kir_phase_kind kind)
+bd_error *bd_attention_element(const bd_target *target, const bd_kir *program, burn_dtype *out)
 {
-    const bd_kir_phase *phase = bd_gemm_phase(program, kind);
-    if (!phase)
-        return BURN_DTYPE_NONE;
-    return bd_kir_accumulator((burn_dtype)program->instrs[phase->first + phase->count - 1].dtype);
-}
-
-bd_error *bd_attention_element(const bd_kir *program, burn_dtype *out)
-{
-    burn_dtype scores = sum_of(program, BD_KIR_OPERAND_A);
-    *out = sum_of(program, BD_KIR_OPERAND_C);
-    if (scores != BURN_DTYPE_NONE && scores != *out)
+    burn_dtype scores = bd_gemm_sum_of(program, BD_KIR_OPERAND_A);
+    burn_dtype sums = bd_gemm_sum_of(program, BD_KIR_OPERAND_C);
+    *out = bd_gemm_element_of(target, program, BD_KIR_OPERAND_C, BD_KIR_OPERAND_C);
+    if (scores == BURN_DTYPE_NONE)
+        return NULL;
+    if (scores != sums)
         BD_FAIL(UNSUPPORTED, "an attention of %s values with %s products of queries and keys",
-                burn_dtype_name(*out), burn_dtype_name(scores));
+                burn_dtype_name(sums), burn_dtype_name(scores));
+    if (bd_gemm_element(target, program) != *out)
+        *out = sums;
     return NULL;
 }
 
@@ -330,10 +405,13 @@ static int find_later(const bd_kir *program)
     const bd_kir_phase *phase = bd_gemm_phase(program, BD_KIR_SCORE);
     const bd_kir_instr *all = program->instrs - 1; /* by value */
     const bd_kir_instr *at = &all[all[phase->first + phase->count].operands[0]];
+    while (at->code == BD_KIR_CAST && burn_dtype_is_float((burn_dtype)at->dtype))
+        at = &all[at->operands[0]];
     if (at->code != BD_KIR_SELECT)
         return -1;
     const bd_kir_instr *hidden = &all[at->operands[2]], *seen = &all[at->operands[0]];
-    bool lowest = hidden->code == BD_KIR_CONST && hidden->f == -(double)INFINITY;
+    bool lowest = hidden->code == BD_KIR_CONST && burn_dtype_is_float((burn_dtype)hidden->dtype) &&
+                  hidden->f == -(double)INFINITY;
     if (!lowest || seen->code != BD_KIR_LE)
         return -1;
     const bd_kir_instr *apart = &all[seen->operands[0]], *limit = &all[seen->operands[1]];
@@ -359,7 +437,7 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     static const bd_kernel_ops ops = {.plan = plan, .scratch = scratch, .destroy = destroy};
     burn_dtype element;
     bd_micro found;
-    BD_TRY(bd_attention_element(program, &element));
+    BD_TRY(bd_attention_element(target, program, &element));
     BD_TRY(bd_micro_find(target, element, micro, &found));
     bool products = bd_gemm_phase(program, BD_KIR_OPERAND_A) != NULL;
     bd_pass_function query = function_of(own_code, "qa"), key = function_of(own_code, "kb");
@@ -383,12 +461,15 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     own->e = bd_kir_axis_of(program, BD_KIR_E);
     own->later = find_later(program);
     own->vectors = bd_micro_vectors(target, element);
-    for (int rows = 1; rows <= BD_MICRO_ROWS_MAX; rows++) {
-        bool has = bd_micro_has(target, element, own->vectors, rows);
-        own->rows_of[rows] = has ? rows : own->rows_of[rows - 1];
-        own->tile_rows = own->rows_of[rows];
+    for (int units = 1; units <= BD_MICRO_ROWS_MAX; units++) {
+        bool has = bd_micro_has(target, element, own->vectors, units);
+        own->units_of[units] = has ? units : own->units_of[units - 1];
+        own->tile_units = own->units_of[units];
     }
-    own->bytes = (int64_t)burn_dtype_size(element);
+    own->row_unit = bd_micro_row_unit(target, element);
+    own->pairs = element == BURN_BF16;
+    own->bytes = bd_micro_bytes(element);
+    own->numbers = own->pairs ? 2 : 1;
     own->lanes = (int64_t)target->vector_bytes / own->bytes;
     own->turn_rows = bd_micro_turn_rows(target, element);
     *out = &own->base;

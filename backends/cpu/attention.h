@@ -11,19 +11,28 @@
 #include "backends/cpu/jit.h"
 #include "backends/cpu/kernel.h"
 
-/* The type of scores, weights and sums, F32 or F64: it names the micro-kernels to use. UNSUPPORTED
- * if a product within the scores sums in another type. */
-bd_error *bd_attention_element(const bd_kir *program, burn_dtype *out) BD_MUST_USE;
+/* The type of packed elements, F32, F64 or BF16: it names the micro-kernels to use. Scores and sums
+ * have it too, those of BF16 are F32; there weights are rounded to BF16, as a softmax of that type
+ * yields them. UNSUPPORTED if a product within the scores sums in another type. */
+bd_error *bd_attention_element(const bd_target *target, const bd_kir *program,
+                               burn_dtype *out) BD_MUST_USE;
 
 /* Functions of the object, all bd_pass_function over a block of rows by columns; element (r, c)
  * stands at memory + r * step + c (params as in gemm_parts.h):
  *   "qa"  elements of A: queries by K           "kb"  of B: keys by K
  *   "sc"  scores in the place of the products   "vc"  elements of C: keys by E
  *   "ep"  the epilogue on sums: queries by E
- *   "k"   the softmax of rows begin .. end, in place: buffers[0], ints BD_SOFTMAX_* */
+ *   "k"   the softmax of rows begin .. end: scores buffers[0], weights buffers[1], with BF16 apart,
+ *         else the same; ints BD_SOFTMAX_* */
 bd_error *bd_attention_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* Integer arguments of "k". */
-enum { BD_SOFTMAX_ROWS, BD_SOFTMAX_COLUMNS, BD_SOFTMAX_STEP, BD_SOFTMAX_INTS };
+enum {
+    BD_SOFTMAX_ROWS,
+    BD_SOFTMAX_COLUMNS,
+    BD_SOFTMAX_STEP,
+    BD_SOFTMAX_WEIGHT_STEP,
+    BD_SOFTMAX_INTS
+};
 
 /* The kernel owns own_code once this succeeds; micro is borrowed and outlives the kernel. The
  * program is only read during the call. */

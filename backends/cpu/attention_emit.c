@@ -5,22 +5,34 @@
 #include "backends/cpu/gemm_parts.h"
 #include "backends/cpu/loop.h"
 
-/* Rows [n0] of [n1] elements, n2 apart, in place: the largest, exponentials and their sum,
- * quotients. The largest of a row that is all -inf counts as 0, and a sum of 0 as 1. */
-static bd_error *softmax_program(burn_dtype dtype, bd_arena *arena, bd_kir **out)
+enum { ROWS, KEYS }; /* axes of the softmax */
+
+/* The access to rows of a buffer, a step apart. */
+static uint16_t add_rows(bd_kir_builder *b, burn_dtype dtype, bd_kir_use use, int step)
 {
-    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_LOOP);
-    for (int i = 0; i < BD_SOFTMAX_INTS; i++)
-        bd_kir_add_int(b);
-    int rows = bd_kir_add_axis(b, BD_KIR_PARALLEL, bd_kir_arg(BD_SOFTMAX_ROWS));
-    int keys = bd_kir_add_axis(b, BD_KIR_SERIAL, bd_kir_arg(BD_SOFTMAX_COLUMNS));
-    bd_kir_access access = {.buffer = (uint16_t)bd_kir_add_buffer(b, dtype, BD_KIR_READ_WRITE)};
+    bd_kir_access access = {.buffer = (uint16_t)bd_kir_add_buffer(b, dtype, use)};
     for (int axis = 0; axis < BD_KIR_AXES_MAX; axis++)
         access.strides[axis] = bd_kir_const(0);
     access.offset = bd_kir_const(0);
-    access.strides[rows] = bd_kir_arg(BD_SOFTMAX_STEP);
-    access.strides[keys] = bd_kir_const(1);
-    uint16_t place = (uint16_t)bd_kir_add_access(b, &access);
+    access.strides[ROWS] = bd_kir_arg(step);
+    access.strides[KEYS] = bd_kir_const(1);
+    return (uint16_t)bd_kir_add_access(b, &access);
+}
+
+/* Rows [n0] of [n1] scores, n2 apart: the largest, exponentials in their place and their sum,
+ * quotients; these in place too, or as BF16, n3 apart. The largest of a row that is all -inf counts
+ * as 0, and a sum of 0 as 1. */
+static bd_error *softmax_program(burn_dtype element, bd_arena *arena, bd_kir **out)
+{
+    burn_dtype dtype = element == BURN_BF16 ? BURN_F32 : element;
+    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_LOOP);
+    for (int i = 0; i < BD_SOFTMAX_INTS; i++)
+        bd_kir_add_int(b);
+    bd_kir_add_axis(b, BD_KIR_PARALLEL, bd_kir_arg(BD_SOFTMAX_ROWS));
+    bd_kir_add_axis(b, BD_KIR_SERIAL, bd_kir_arg(BD_SOFTMAX_COLUMNS));
+    uint16_t place = add_rows(b, dtype, BD_KIR_READ_WRITE, BD_SOFTMAX_STEP), weights = place;
+    if (element == BURN_BF16)
+        weights = add_rows(b, BURN_BF16, BD_KIR_WRITE, BD_SOFTMAX_WEIGHT_STEP);
     bd_kir_instr load = {.code = BD_KIR_LOAD, .index = place, .guard = -1};
     bd_kir_begin_phase(b, BD_KIR_EACH);
     bd_kir_value most = bd_kir_unary(b, BD_KIR_REDUCE_MAX, bd_kir_emit(b, &load));
@@ -36,9 +48,15 @@ static bd_error *softmax_program(burn_dtype dtype, bd_arena *arena, bd_kir **out
     bd_kir_emit(b, &keep);
     bd_kir_begin_phase(b, BD_KIR_ROW);
     sum = bd_kir_select(b, bd_kir_binary(b, BD_KIR_EQ, sum, zero), one, sum);
+    if (element == BURN_BF16) /* what is rounded anyway needs no quotient */
+        sum = bd_kir_binary(b, BD_KIR_DIV, one, sum);
     bd_kir_begin_phase(b, BD_KIR_EACH);
-    bd_kir_value weight = bd_kir_binary(b, BD_KIR_DIV, bd_kir_emit(b, &load), sum);
-    bd_kir_instr store = {.code = BD_KIR_STORE, .operands = {weight}, .index = place, .guard = -1};
+    bd_kir_code by = element == BURN_BF16 ? BD_KIR_MUL : BD_KIR_DIV;
+    bd_kir_value weight = bd_kir_binary(b, by, bd_kir_emit(b, &load), sum);
+    if (element == BURN_BF16)
+        weight = bd_kir_cast(b, weight, BURN_BF16);
+    bd_kir_instr store = {
+        .code = BD_KIR_STORE, .operands = {weight}, .index = weights, .guard = -1};
     bd_kir_emit(b, &store);
     bd_error *err = bd_kir_finish(b, arena, out);
     bd_kir_builder_destroy(b);
@@ -48,19 +66,23 @@ static bd_error *softmax_program(burn_dtype dtype, bd_arena *arena, bd_kir **out
 bd_error *bd_attention_emit(bd_module *module, const bd_kir *program)
 {
     burn_dtype element;
-    BD_TRY(bd_attention_element(program, &element));
+    BD_TRY(bd_attention_element(module->target, program, &element));
+    burn_dtype sums = bd_gemm_sum_of(program, BD_KIR_OPERAND_C);
     const struct {
         const char *name;
         bd_kir_phase_kind kind;
         bd_kir_role rows, columns;
+        burn_dtype element;
     } functions[] = {
-        {"qa", BD_KIR_OPERAND_A, BD_KIR_M, BD_KIR_K}, {"kb", BD_KIR_OPERAND_B, BD_KIR_N, BD_KIR_K},
-        {"sc", BD_KIR_SCORE, BD_KIR_M, BD_KIR_N},     {"vc", BD_KIR_OPERAND_C, BD_KIR_N, BD_KIR_E},
-        {"ep", BD_KIR_EPILOGUE, BD_KIR_M, BD_KIR_E},
+        {"qa", BD_KIR_OPERAND_A, BD_KIR_M, BD_KIR_K, element},
+        {"kb", BD_KIR_OPERAND_B, BD_KIR_N, BD_KIR_K, element},
+        {"sc", BD_KIR_SCORE, BD_KIR_M, BD_KIR_N, sums},
+        {"vc", BD_KIR_OPERAND_C, BD_KIR_N, BD_KIR_E, element},
+        {"ep", BD_KIR_EPILOGUE, BD_KIR_M, BD_KIR_E, sums},
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         bd_block_spec spec = {.kind = functions[i].kind,
-                              .element = element,
+                              .element = functions[i].element,
                               .outer_role = functions[i].rows,
                               .inner_role = functions[i].columns};
         if (bd_gemm_phase(program, functions[i].kind))

@@ -296,7 +296,7 @@ static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded
     if (program->family == BD_KIR_ATTENTION) {
         const bd_loaded *micro = NULL;
         burn_dtype element;
-        BD_TRY(bd_attention_element(program, &element));
+        BD_TRY(bd_attention_element(&device->target, program, &element));
         BD_TRY(take_micro(device, element, false, &micro));
         return bd_attention_create(&device->target, program, code, micro, out);
     }

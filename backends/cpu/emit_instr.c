@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One instruction: fetches operands in one shape, hands on to memory, arithmetic or reduction. */
+#include <math.h>
 #include <string.h>
 
 #include "backends/cpu/constants.h"
@@ -54,6 +55,31 @@ static LLVMValueRef choose(bd_emit *emit, LLVMValueRef c, LLVMValueRef a, LLVMVa
     return LLVMBuildSelect(emit->builder, c, a, b, "");
 }
 
+/* Whether a value is one of a narrow float type, though it may be an f32: made of such ones. */
+static bool is_of(const bd_kir *program, bd_kir_value value, burn_dtype narrow, int depth)
+{
+    const bd_kir_instr *instr = &program->instrs[value - 1];
+    if ((burn_dtype)instr->dtype == narrow)
+        return true;
+    if (instr->code == BD_KIR_CONST && instr->dtype == BURN_F32)
+        return instr->f == 0 || isinf(instr->f);
+    if (instr->code == BD_KIR_CAST)
+        return instr->dtype == BURN_F32 && depth > 0 &&
+               is_of(program, instr->operands[0], narrow, depth - 1);
+    return instr->code == BD_KIR_SELECT && depth > 0 &&
+           is_of(program, instr->operands[1], narrow, depth - 1) &&
+           is_of(program, instr->operands[2], narrow, depth - 1);
+}
+
+/* Numbers of f16 and bf16 are computed with as f32. */
+static bool is_idle_cast(const bd_emit *emit, const bd_kir_instr *instr)
+{
+    enum { DEPTH = 4 };
+    bool narrow = instr->dtype == BURN_F16 || instr->dtype == BURN_BF16;
+    return narrow && operand_dtype(emit, instr, 0) == BURN_F32 &&
+           is_of(emit->program, instr->operands[0], (burn_dtype)instr->dtype, DEPTH);
+}
+
 static LLVMValueRef arithmetic(bd_emit *emit, const bd_kir_instr *instr)
 {
     LLVMValueRef inputs[3] = {NULL, NULL, NULL}, like = NULL;
@@ -74,6 +100,8 @@ static LLVMValueRef arithmetic(bd_emit *emit, const bd_kir_instr *instr)
     }
     for (int i = 0; i < count; i++)
         inputs[i] = bd_part_match(emit, inputs[i], like);
+    if (instr->code == BD_KIR_CAST && is_idle_cast(emit, instr))
+        return inputs[0];
     if (instr->code == BD_KIR_CAST)
         return bd_part_cast(emit, inputs[0], dtype, (burn_dtype)instr->dtype);
     if (instr->code == BD_KIR_FMA) {

@@ -26,23 +26,23 @@ static bool has_several(const bd_kir *program, bd_kir_role role)
     return count > 1;
 }
 
-static burn_dtype sum_type(const bd_kir *program)
+burn_dtype bd_gemm_sum_of(const bd_kir *program, bd_kir_phase_kind kind)
 {
-    const bd_kir_phase *a = bd_gemm_phase(program, BD_KIR_OPERAND_A);
-    if (program->family != BD_KIR_CONTRACTION || !a || a->count == 0)
+    const bd_kir_phase *phase = bd_gemm_phase(program, kind);
+    if (!phase || phase->count == 0)
         return BURN_DTYPE_NONE;
-    return bd_kir_accumulator((burn_dtype)program->instrs[a->first + a->count - 1].dtype);
+    return bd_kir_accumulator((burn_dtype)program->instrs[phase->first + phase->count - 1].dtype);
 }
 
 bool bd_gemm_fits(const bd_kir *program)
 {
-    burn_dtype type = sum_type(program);
-    return type == BURN_F32 || type == BURN_F64;
+    burn_dtype type = bd_gemm_sum_of(program, BD_KIR_OPERAND_A);
+    return program->family == BD_KIR_CONTRACTION && (type == BURN_F32 || type == BURN_F64);
 }
 
 burn_dtype bd_gemm_sum(const bd_kir *program)
 {
-    return sum_type(program) == BURN_F64 ? BURN_F64 : BURN_F32;
+    return bd_gemm_sum_of(program, BD_KIR_OPERAND_A) == BURN_F64 ? BURN_F64 : BURN_F32;
 }
 
 static bool yields_bf16(const bd_kir *program, bd_kir_phase_kind kind)
@@ -51,10 +51,16 @@ static bool yields_bf16(const bd_kir *program, bd_kir_phase_kind kind)
     return program->instrs[phase->first + phase->count - 1].dtype == BURN_BF16;
 }
 
+burn_dtype bd_gemm_element_of(const bd_target *target, const bd_kir *program, bd_kir_phase_kind a,
+                              bd_kir_phase_kind b)
+{
+    bool narrow = target->bf16 && yields_bf16(program, a) && yields_bf16(program, b);
+    return narrow ? BURN_BF16 : bd_gemm_sum_of(program, a);
+}
+
 burn_dtype bd_gemm_element(const bd_target *target, const bd_kir *program)
 {
-    bool narrow = yields_bf16(program, BD_KIR_OPERAND_A) && yields_bf16(program, BD_KIR_OPERAND_B);
-    return narrow && target->bf16 ? BURN_BF16 : bd_gemm_sum(program);
+    return bd_gemm_element_of(target, program, BD_KIR_OPERAND_A, BD_KIR_OPERAND_B);
 }
 
 bool bd_gemm_may_walk(const bd_kir *program, bd_kir_phase_kind kind, bd_gemm_walk walk)

@@ -175,6 +175,12 @@ int64_t bd_gemm_vectors_at(const bd_gemm *gemm, const bd_gemm_shape *shape, int6
 
 /* The type of the sums: F32 or F64. */
 burn_dtype bd_gemm_sum(const bd_kir *program);
+/* That of the sums of what a phase yields, or NONE without such a phase. */
+burn_dtype bd_gemm_sum_of(const bd_kir *program, bd_kir_phase_kind kind);
+/* The type of packed elements of a product of what two phases yield: BF16 if both yield that and
+ * the target multiplies it, else that of the sums. The one place that chooses. */
+burn_dtype bd_gemm_element_of(const bd_target *target, const bd_kir *program, bd_kir_phase_kind a,
+                              bd_kir_phase_kind b);
 /* The phase of a kind, or NULL. */
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether vectors of an operand phase may walk that way: where elements lie side by side. Windows

@@ -25,7 +25,7 @@
  *         the scores are made of a product, OPERAND_A and OPERAND_B (as above, over K); SCORE (over
  *         BATCH, M, N; reads that product as ACC; ends in YIELD), OPERAND_C (over BATCH, N, E; ends
  *         in YIELD), EPILOGUE (over BATCH, M, E; reads ACC, stores). Scores have the type in which
- *         C's elements are summed, a float.
+ *         C's elements are summed, a float; a backend may round P to the type of C's elements.
  * Axes stand in the order of bd_kir_role; a phase sees those of its domain (bd_kir_domain): its
  * INDEX, accesses and guards have the constant stride 0 on all others. UNIFORM sees none and
  * neither loads nor checks. REDUCE_*, SCAN_* and SAVE stand in EACH phases, RESTORE in a later EACH

@@ -54,6 +54,30 @@ def test_products_scores_and_values_are_one_launch(batch, m, n, k, e, causal):
     assert count <= 1
 
 
+def rounded(a):
+    """The nearest numbers of bf16, ties to even."""
+    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
+    return ((bits + (0x7fff + (bits >> 16 & 1))) & np.uint32(0xffff0000)).view(np.float32)
+
+
+@pytest.mark.parametrize("batch,m,n,k,e", SHAPES)
+@pytest.mark.parametrize("causal", [False, True])
+def test_bf16_is_summed_in_f32(batch, m, n, k, e, causal):
+    q, key, v = map(rounded, inputs(batch, m, n, k, e))
+    tq, tk, tv = (burn.tensor(a).to(burn.bfloat16) for a in (q, key, v))
+
+    def body():
+        scores = tq @ tk.mT
+        return _ops.attend(_ops.causal(scores) if causal else scores, tv).float()
+    got, _ = launches(body)
+    scores = rounded(q.astype(float) @ np.swapaxes(key, -1, -2)) + (hidden(m, n) if causal else 0)
+    want = rounded(weights(scores)).astype(float) @ v
+    scale = np.abs(want).max(initial=1)
+    np.testing.assert_allclose(got, want, rtol=2**-7, atol=2**-8 * scale)
+    if want.size:
+        assert np.abs(got - want).mean() < 2**-9 * scale
+
+
 @pytest.mark.parametrize("diagonal", [-100, -3, -1, 0, 2, 40, 1000])
 def test_diagonals(diagonal):
     q, key, v = inputs((2,), 83, 61, 8, 9)

@@ -147,22 +147,29 @@ static void post_records(bd_request_kind kind, const uint8_t *bytes, size_t size
     bd_engine_post(state.engine, request);
 }
 
+/* Empty, and the same each time: what the target itself allocates is a good part of a run. */
+static bd_arena *fresh_arena(void)
+{
+    static bd_arena arena;
+    if (arena.head)
+        bd_arena_keep_largest(&arena);
+    return &arena;
+}
+
 /* How many outputs the records have, up to the first that is wrong; *size_bytes grows by what
  * they take. */
 static uint32_t whole_records(const uint8_t *bytes, size_t size, size_t *size_bytes)
 {
-    bd_arena arena;
-    bd_arena_init(&arena);
+    bd_arena *arena = fresh_arena();
     const uint8_t *cursor = bytes;
     uint32_t count = 0;
     bd_error *error = NULL;
     while (!error && cursor < bytes + size && count < OUTPUTS_MAX) {
         burn_op_record record;
-        error = burn_record_decode(&cursor, bytes + size, AGAIN, &arena, &record);
+        error = burn_record_decode(&cursor, bytes + size, AGAIN, arena, &record);
         count += error ? 0 : record.output_count;
     }
     bd_error_free(error);
-    bd_arena_deinit(&arena);
     *size_bytes += (size_t)(cursor - bytes);
     return count;
 }
@@ -311,13 +318,12 @@ static size_t random_record(dice *dice, uint64_t first_output, uint8_t *bytes, s
     do
         info = burn_op_at((int)roll(dice, (uint32_t)burn_op_count()));
     while (info->flags & BURN_OP_INTERNAL);
-    bd_arena arena;
-    bd_arena_init(&arena);
+    bd_arena *arena = fresh_arena();
     bool variadic = info->flags & BURN_OP_VARIADIC;
     burn_op_record record = {
         .info = info, .first_output = first_output, .flags = (uint8_t)roll(dice, 2)};
     record.input_count = variadic ? info->input_count - 1 + roll(dice, 4) : info->input_count;
-    burn_operand *inputs = BD_ARENA_ARRAY(&arena, burn_operand, record.input_count + 1);
+    burn_operand *inputs = BD_ARENA_ARRAY(arena, burn_operand, record.input_count + 1);
     for (uint32_t i = 0; i < record.input_count; i++) {
         inputs[i] = i > 0 && roll(dice, 2)
                         ? inputs[i - 1]
@@ -327,13 +333,12 @@ static size_t random_record(dice *dice, uint64_t first_output, uint8_t *bytes, s
     }
     record.inputs = inputs;
     for (int i = 0; i < info->attr_count; i++)
-        random_attr(dice, &info->attrs[i], &arena, &record.attrs[i]);
+        random_attr(dice, &info->attrs[i], arena, &record.attrs[i]);
     size_t size = burn_record_bound(&record);
     if (size > room)
         size = 0;
     else
         burn_record_encode(&record, bytes);
-    bd_arena_deinit(&arena);
     return size;
 }
 

@@ -14,6 +14,7 @@
 
 typedef struct bd_device bd_device; /* a backend's open device */
 typedef struct bd_kernel bd_kernel; /* compiled code; counted by its maker */
+typedef struct bd_sized bd_sized;   /* what a backend keeps of a kernel with certain sizes */
 
 typedef union bd_scalar {
     double f;
@@ -39,12 +40,15 @@ typedef struct bd_block {
 typedef struct bd_launch {
     bd_kernel *kernel;
     const bd_block *blocks;
+    const bd_sized *const *sized; /* by block, from bd_device_ops.size */
     uint32_t block_count;
-    /* as bd_device_ops.scratch_bytes asked for the largest block; 64-byte aligned. Other launches
-     * may have the same. */
+    /* as bd_device_ops.size asked for the largest block; 64-byte aligned. Other launches may have
+     * the same. */
     void *scratch;
     uint32_t first_fault; /* of the submission's faults, that of its tag 0 */
-    int64_t run_ns; /* out: how long it ran; 0 where the device tells of whole submissions only */
+    /* Out: how long it ran; 0 where the device tells of whole submissions only. Short ones that
+     * follow one another may share their time by estimate. */
+    int64_t run_ns;
 } bd_launch;
 
 /* A list of launches that run in order; a launch sees the writes of those before it.
@@ -135,8 +139,10 @@ typedef struct bd_device_ops {
     void (*kernel_free)(bd_device *device, bd_kernel *kernel);
     /* Arithmetic is so cheap beside memory that fusion makes more again, to read less. */
     bool spares_reads;
-    /* Scratch that a block needs with these integer arguments. Thread: any. */
-    size_t (*scratch_bytes)(bd_device *device, const bd_kernel *kernel, const int64_t *ints);
+    /* Scratch that a block needs with these integer arguments. out: what else the device would
+     * have to find out of them at each launch, in the arena, or NULL. Thread: any. */
+    size_t (*size)(bd_device *device, const bd_kernel *kernel, const int64_t *ints,
+                   bd_arena *arena, const bd_sized **out);
     /* Asynchronous: submissions run in order, one after another. Borrowed until done is called.
      * A small one may run at once, so done may be called before this returns. Thread: device. */
     void (*submit)(bd_device *device, bd_submission *submission);

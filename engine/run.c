@@ -52,6 +52,7 @@ static bd_run *create(bd_known *known)
     run->known = known;
     bd_arena *arena = &run->memory;
     bd_arena_init(arena);
+    bd_arena_init(&run->size_memory);
     uint32_t external_count = 0;
     bd_graph_externals(plan->graph, &external_count);
     run->ints = BD_ARENA_ARRAY(arena, int64_t, bd_int_count(bd_graph_ints(plan->graph)));
@@ -62,6 +63,7 @@ static bd_run *create(bd_known *known)
     run->scratch_offsets = BD_ARENA_ARRAY(arena, size_t, plan->launch_count);
     run->arguments = BD_ARENA_ARRAY(arena, int64_t, known->argument_count);
     run->blocks = BD_ARENA_ARRAY(arena, bd_block, known->block_count);
+    run->sizes = BD_ARENA_ARRAY(arena, const bd_sized *, known->block_count);
     run->launches = BD_ARENA_ARRAY(arena, bd_launch, plan->launch_count);
     run->launch_numbers = BD_ARENA_ARRAY(arena, uint32_t, plan->launch_count);
     run->pointers = BD_ARENA_ARRAY(arena, void *, known->pointer_count);
@@ -126,7 +128,9 @@ static bd_error *size_run(bd_run *run, const bd_binding *binding)
     const bd_plan *plan = run->known->plan;
     run->sized = false;
     BD_TRY(size_groups(run));
+    bd_arena_reset(&run->size_memory);
     int64_t *argument = run->arguments;
+    const bd_sized **sized = run->sizes;
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         const bd_plan_launch *launch = &plan->launches[i];
         const bd_kir *program = plan->programs[launch->kernel];
@@ -134,8 +138,8 @@ static bd_error *size_run(bd_run *run, const bd_binding *binding)
         for (uint32_t b = 0; b < launch->block_count; b++) {
             for (uint16_t k = 0; k < program->int_count; k++)
                 argument[k] = run->ints[launch->blocks[b].ints[k]];
-            size_t scratch = binding->ops->scratch_bytes(binding->device,
-                                                         plan->kernels[launch->kernel], argument);
+            size_t scratch = binding->ops->size(binding->device, plan->kernels[launch->kernel],
+                                                argument, &run->size_memory, sized++);
             if (scratch > run->scratch_bytes[i])
                 run->scratch_bytes[i] = scratch;
             argument += program->int_count;
@@ -297,6 +301,7 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
     void **pointer = run->pointers;
     bd_scalar *scalar = run->scalars;
     const bd_block *block = run->blocks;
+    const bd_sized *const *sized = run->sizes;
     uint32_t launch_count = 0, first_fault = 0;
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         const bd_plan_launch *launch = &plan->launches[i];
@@ -317,6 +322,7 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
             run->launches[launch_count++] = (bd_launch){
                 .kernel = plan->kernels[launch->kernel],
                 .blocks = block,
+                .sized = sized,
                 .block_count = launch->block_count,
                 .scratch = run->scratch_bytes[i]
                                ? (char *)run->arena->bytes + run->scratch_offsets[i]
@@ -326,6 +332,7 @@ static void fill_arguments(bd_run *run, const bd_binding *binding)
         }
         first_fault += launch->fault_count;
         block += launch->block_count;
+        sized += launch->block_count;
     }
     run->submission.launches = run->launches;
     run->submission.launch_count = launch_count;
@@ -460,6 +467,7 @@ void bd_run_destroy(bd_run *run)
 {
     if (!run)
         return;
+    bd_arena_deinit(&run->size_memory);
     bd_arena_deinit(&run->memory);
     bd_free(run);
 }

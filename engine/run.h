@@ -49,6 +49,8 @@ struct bd_run {
     size_t arena_bytes;
     int64_t *arguments;
     bd_block *blocks;
+    bd_arena size_memory; /* of what the device keeps of each block's sizes: */
+    const bd_sized **sizes;
     /* ---- */
     bd_launch *launches;
     uint32_t *launch_numbers; /* of the plan; launches may be left out */

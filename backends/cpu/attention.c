@@ -342,11 +342,15 @@ static void run_queries(const bd_call *call, int64_t begin, int64_t end)
 
 /* ---- the kernel ---- */
 
-static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passes)
+static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, bd_pass *out_passes,
+                bd_scratch *out_scratch)
 {
+    (void)arena;
     const attention *own = (const attention *)kernel;
     sizes s;
     find_sizes(own, ints, &s);
+    size_t shared = (size_t)(s.batch * (s.key_room + s.value_room) * own->bytes + 64);
+    *out_scratch = (bd_scratch){s.worker_bytes, shared};
     if (s.batch == 0 || s.m == 0 || s.e == 0)
         return 0;
     int count = 0;
@@ -365,16 +369,6 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     pass.item_ns = scores * (2.0 * (double)(s.k + s.e) / rate + 0.5) + 500;
     out_passes[count++] = pass;
     return count;
-}
-
-static void scratch(const bd_kernel *kernel, const int64_t *ints, size_t *out_worker_bytes,
-                    size_t *out_shared_bytes)
-{
-    const attention *own = (const attention *)kernel;
-    sizes s;
-    find_sizes(own, ints, &s);
-    *out_worker_bytes = s.worker_bytes;
-    *out_shared_bytes = (size_t)(s.batch * (s.key_room + s.value_room) * own->bytes + 64);
 }
 
 static void destroy(bd_kernel *kernel)
@@ -434,7 +428,7 @@ static bd_pass_function function_of(const bd_loaded *code, const char *name)
 bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd_loaded *own_code,
                               const bd_loaded *micro, bd_kernel **out)
 {
-    static const bd_kernel_ops ops = {.plan = plan, .scratch = scratch, .destroy = destroy};
+    static const bd_kernel_ops ops = {.plan = plan, .destroy = destroy};
     burn_dtype element;
     bd_micro found;
     BD_TRY(bd_attention_element(target, program, &element));

@@ -390,9 +390,10 @@ static void cpu_kernel_free(bd_device *device, bd_kernel *kernel)
     bd_code_free(code);
 }
 
-static size_t cpu_scratch_bytes(bd_device *device, const bd_kernel *kernel, const int64_t *ints)
+static size_t cpu_size(bd_device *device, const bd_kernel *kernel, const int64_t *ints,
+                       bd_arena *arena, const bd_sized **out)
 {
-    return bd_pool_scratch_bytes(device->pool, kernel, ints);
+    return bd_pool_size(device->pool, kernel, ints, arena, out);
 }
 
 static void cpu_lend(bd_device *device, const atomic_bool *wanted)
@@ -419,7 +420,7 @@ static const bd_device_ops OPS = {
     .prepare = cpu_prepare,
     .compile = cpu_compile,
     .kernel_free = cpu_kernel_free,
-    .scratch_bytes = cpu_scratch_bytes,
+    .size = cpu_size,
     .submit = cpu_submit,
     .lend = cpu_lend,
     .call = cpu_call,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cpu/gemm.h"
 
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include "backends/cpu/gemm_parts.h"
@@ -193,19 +192,23 @@ double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops)
     return flops / ((gemm->row_unit > 1 ? 8.0 : 1.5) * (double)gemm->lanes * 4.0);
 }
 
-static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passes)
+static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, bd_pass *out_passes,
+                bd_scratch *out_scratch)
 {
     const bd_gemm *gemm = (const bd_gemm *)kernel;
-    BD_UNSET bd_window_shape windows;
-    if (bd_window_shape_of(gemm, ints, &windows))
-        return bd_window_plan(gemm, &windows, out_passes);
-    const bd_gemm_shape *shape = bd_gemm_shape_of(gemm, ints);
+    const bd_window_shape *windows = bd_window_shape_of(gemm, ints, arena);
+    if (windows) {
+        *out_scratch = (bd_scratch){windows->worker_bytes, windows->shared_bytes};
+        return bd_window_plan(gemm, windows, out_passes);
+    }
+    const bd_gemm_shape *shape = bd_gemm_shape_of(gemm, ints, arena);
+    *out_scratch = (bd_scratch){shape->worker_bytes, shape->shared_bytes};
     if (shape->batch == 0 || shape->m == 0 || shape->n == 0)
         return 0;
     int count = 0;
     int64_t packs =
         shape->rows.batches * shape->rows.parts + shape->columns.batches * shape->columns.parts;
-    bd_pass pass = {.params = {(int64_t)(intptr_t)gemm}};
+    bd_pass pass = {.params = {(int64_t)(intptr_t)gemm, (int64_t)(intptr_t)shape}};
     if (packs > 0) {
         pass.run = bd_gemm_run_pack;
         pass.item_count = packs;
@@ -230,17 +233,6 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passe
     return count;
 }
 
-static void scratch(const bd_kernel *kernel, const int64_t *ints, size_t *out_worker_bytes,
-                    size_t *out_shared_bytes)
-{
-    const bd_gemm *gemm = (const bd_gemm *)kernel;
-    BD_UNSET bd_window_shape windows;
-    bool has = bd_window_shape_of(gemm, ints, &windows);
-    const bd_gemm_shape *shape = has ? NULL : bd_gemm_shape_of(gemm, ints);
-    *out_worker_bytes = has ? windows.worker_bytes : shape->worker_bytes;
-    *out_shared_bytes = has ? windows.shared_bytes : shape->shared_bytes;
-}
-
 static void destroy(bd_kernel *kernel)
 {
     bd_gemm *gemm = (bd_gemm *)kernel;
@@ -248,7 +240,7 @@ static void destroy(bd_kernel *kernel)
     bd_free(gemm);
 }
 
-static const bd_kernel_ops ops = {.plan = plan, .scratch = scratch, .destroy = destroy};
+static const bd_kernel_ops ops = {.plan = plan, .destroy = destroy};
 
 bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_loaded *own_code,
                          const bd_loaded *micro, const bd_loaded *tabled, bd_kernel **out)
@@ -261,9 +253,7 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
         BD_TRY(bd_micro_find_tabled(target, element, tabled, &found_tabled));
     bd_gemm *gemm = bd_alloc_zeroed(sizeof *gemm);
     bd_arena_init(&gemm->arena);
-    static _Atomic uint64_t numbers;
     gemm->base = (bd_kernel){.ops = &ops, .code = own_code};
-    gemm->number = atomic_fetch_add(&numbers, 1) + 1;
     gemm->program = bd_kir_clone(program, &gemm->arena);
     gemm->target = *target;
     gemm->micro = found;

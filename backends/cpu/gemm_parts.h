@@ -46,8 +46,8 @@ typedef struct bd_block_spec {
 } bd_block_spec;
 void bd_block_emit(bd_module *module, const bd_kir *program, const char *name,
                    const bd_block_spec *spec);
-/* params of the compute and pack passes: the kernel. */
-enum { BD_GEMM_KERNEL = 0 };
+/* params of the compute and pack passes: the kernel, and its shape with these sizes. */
+enum { BD_GEMM_KERNEL, BD_GEMM_SHAPE };
 
 enum {
     BD_GEMM_TURN_COLUMNS = 512,
@@ -93,7 +93,6 @@ typedef struct bd_gemm_operand {
 
 typedef struct bd_gemm {
     bd_kernel base;
-    uint64_t number; /* of this kernel, from 1 on */
     bd_arena arena;
     const bd_kir *program;
     bd_target target;
@@ -145,6 +144,7 @@ typedef struct bd_gemm_shape {
     int64_t chunk_k;               /* the longest sum of one micro-kernel call */
     bd_gemm_side rows, columns;
     bool direct_store;   /* full panels go straight to the output */
+    bool in_place;       /* one item, nothing packed, no epilogue, no part of a vector */
     int64_t out_step;    /* its stride of M */
     int64_t turned_step; /* swapped: of the turned sums */
     size_t worker_rows, worker_columns, worker_c, worker_turned, worker_temp, worker_bytes;
@@ -154,8 +154,8 @@ typedef struct bd_gemm_shape {
 void bd_gemm_costs(bd_gemm *gemm);
 /* The chunk of K that holds k, of at most chunk_k: where it ends; out_first: where it begins. */
 int64_t bd_gemm_chunk_at(const bd_gemm_shape *shape, int64_t k, int64_t *out_first);
-/* The product with sizes; valid until the thread asks for another one. */
-const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints);
+/* The product with sizes. */
+const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_arena *arena);
 /* The extents of all axes of each role, multiplied. */
 void bd_gemm_sizes(const bd_gemm *gemm, const int64_t *ints, int64_t *out);
 /* The stride of all axes of a role as one. False if they do not count as one. */

@@ -29,10 +29,15 @@ static const bd_gemm *gemm_of(const bd_call *call)
     return (const bd_gemm *)(intptr_t)call->params[BD_GEMM_KERNEL];
 }
 
+static const bd_gemm_shape *shape_of(const bd_call *call)
+{
+    return (const bd_gemm_shape *)(intptr_t)call->params[BD_GEMM_SHAPE];
+}
+
 void bd_gemm_run_pack(const bd_call *call, int64_t begin, int64_t end)
 {
     const bd_gemm *gemm = gemm_of(call);
-    const bd_gemm_shape *shape = bd_gemm_shape_of(gemm, call->ints);
+    const bd_gemm_shape *shape = shape_of(call);
     int64_t row_items = shape->rows.batches * shape->rows.parts;
     for (int64_t i = begin; i < end; i++) {
         const bd_gemm_side *side = i < row_items ? &shape->rows : &shape->columns;
@@ -352,10 +357,36 @@ static void run_item(item *it)
                      it->c + (direct_end - it->n) * it->gemm->element_bytes, it->c_step);
 }
 
+/* A product whose sizes say that it is in place: nothing but its tiles. */
+static void run_in_place(const bd_call *call)
+{
+    const bd_gemm *gemm = gemm_of(call);
+    const bd_gemm_shape *shape = shape_of(call);
+    const bd_gemm_side *rows = &shape->rows, *columns = &shape->columns;
+    int64_t bytes = gemm->element_bytes, vectors = 0, count = 0;
+    const char *a = bd_gemm_element_at(gemm, call, &gemm->a.access, 0);
+    const char *b = bd_gemm_element_at(gemm, call, &gemm->b.access, 0);
+    char *out = (char *)(intptr_t)bd_gemm_element_at(gemm, call, &gemm->out, 0);
+    for (int64_t n = 0; n < shape->n; n += vectors * gemm->lanes) {
+        vectors = bd_gemm_vectors_at(gemm, shape, n);
+        for (int64_t m = 0; m < shape->m; m += count) {
+            count = bd_gemm_rows_at(gemm, shape, m);
+            gemm->micro.tiles[vectors][count](
+                a + m * rows->step * bytes, rows->step * bytes, rows->step_k, b + n * bytes,
+                columns->step_k, out + (m * shape->out_step + n) * bytes, shape->out_step, shape->k,
+                0);
+        }
+    }
+}
+
 void bd_gemm_run_tiles(const bd_call *call, int64_t begin, int64_t end)
 {
+    if (shape_of(call)->in_place) {
+        run_in_place(call);
+        return;
+    }
     item it = {.gemm = gemm_of(call), .call = call};
-    it.shape = bd_gemm_shape_of(it.gemm, call->ints);
+    it.shape = shape_of(call);
     const bd_micro *micro = &it.gemm->micro;
     if (micro->begin)
         micro->begin(bd_amx_tiles);
@@ -381,7 +412,7 @@ void bd_gemm_add_row(burn_dtype element, const void *from, void *to, int64_t cou
 void bd_gemm_run_sums(const bd_call *call, int64_t begin, int64_t end)
 {
     item it = {.gemm = gemm_of(call), .call = call};
-    const bd_gemm_shape *shape = bd_gemm_shape_of(it.gemm, call->ints);
+    const bd_gemm_shape *shape = shape_of(call);
     it.shape = shape;
     int64_t bytes = it.gemm->element_bytes, whole = shape->columns.blocks * shape->columns.block;
     int64_t stride = shape->batch * shape->sum_rows * whole;

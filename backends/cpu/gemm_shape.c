@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sizes to blocks. */
-#include <string.h>
-
 #include "backends/cpu/gemm_parts.h"
 
 enum {
@@ -436,8 +434,9 @@ void bd_gemm_describe_rows(const bd_gemm *gemm, const int64_t *ints, bd_gemm_sha
     shape->full_rows = shape->m / shape->panel_rows * shape->panel_rows;
 }
 
-static void make_shape(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *out)
+const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_arena *arena)
 {
+    bd_gemm_shape *out = BD_ARENA_ARRAY(arena, bd_gemm_shape, 1);
     int64_t sizes[BD_KIR_K + 1];
     bd_gemm_sizes(gemm, ints, sizes);
     set_roles(gemm, ints, sizes, false, out);
@@ -458,28 +457,10 @@ static void make_shape(const bd_gemm *gemm, const int64_t *ints, bd_gemm_shape *
     if (!out->swapped && out->splits == 1 && out->sum_rows == out->m &&
         !(out->thin && gemm->element == BURN_BF16))
         out->direct_store = bd_gemm_stores_rows(gemm, ints, &out->out_step);
+    out->in_place = out->direct_store && out->rows.source == BD_GEMM_DIRECT &&
+                    out->columns.source == BD_GEMM_DIRECT && out->n % gemm->lanes == 0 &&
+                    out->k <= out->chunk_k && !out->dots &&
+                    out->batch * out->rows.blocks * out->columns.blocks == 1;
     set_places(gemm, out);
-}
-
-/* What a thread found last: a launch asks several times, and a repeated step again. Numbers of
- * kernels are never used twice. */
-const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints)
-{
-    enum { PLACES = 16, INTS_MOST = 24 };
-    static _Thread_local struct {
-        uint64_t number;
-        int64_t ints[INTS_MOST];
-        bd_gemm_shape shape;
-    } found[PLACES];
-    size_t count = gemm->program->int_count, bytes = count * sizeof *ints, place = gemm->number;
-    for (size_t i = 0; i < count; i++)
-        place = place * 31 + (size_t)ints[i];
-    place = (place ^ place >> 7) % PLACES;
-    if (found[place].number == gemm->number && memcmp(found[place].ints, ints, bytes) == 0)
-        return &found[place].shape;
-    make_shape(gemm, ints, &found[place].shape);
-    found[place].number = count <= INTS_MOST ? gemm->number : 0;
-    if (count <= INTS_MOST)
-        memcpy(found[place].ints, ints, bytes);
-    return &found[place].shape;
+    return out;
 }

@@ -46,12 +46,25 @@ typedef struct bd_pass {
     int64_t params[BD_PASS_PARAMS]; /* copied into bd_call */
 } bd_pass;
 
+/* Bytes of scratch: for each worker, and shared by a block. */
+typedef struct bd_scratch {
+    size_t worker_bytes, shared_bytes;
+} bd_scratch;
+
+/* What a kernel does for the integer arguments of a block, found once for all its launches. */
+struct bd_sized {
+    bd_scratch scratch; /* the worker's is a multiple of 64 bytes */
+    double ns;          /* estimated time of all passes on one core */
+    int32_t empty_tag;  /* of a check that no index passes, so that nothing runs; or -1 */
+    int pass_count;
+    bd_pass passes[];
+};
+
 typedef struct bd_kernel_ops {
-    /* The passes for these integer arguments, in order; their number, at most BD_PASSES_MAX. */
-    int (*plan)(const bd_kernel *kernel, const int64_t *ints, bd_pass *out_passes);
-    /* Bytes of scratch for these integer arguments: for each worker, and shared by a block. */
-    void (*scratch)(const bd_kernel *kernel, const int64_t *ints, size_t *out_worker_bytes,
-                    size_t *out_shared_bytes);
+    /* The passes for these integer arguments, in order, and their scratch, zeros before; their
+     * number, at most BD_PASSES_MAX. What params point to is in the arena. */
+    int (*plan)(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, bd_pass *out_passes,
+                bd_scratch *out_scratch);
     void (*destroy)(bd_kernel *kernel); /* frees all but the code */
 } bd_kernel_ops;
 

@@ -97,18 +97,23 @@ static void set_params(const sizes *s, bd_pass *pass)
     pass->nontemporal = s->streams;
 }
 
-static int plan(const bd_kernel *base, const int64_t *ints, bd_pass *out_passes)
+static int plan(const bd_kernel *base, const int64_t *ints, bd_arena *arena, bd_pass *out_passes,
+                bd_scratch *out_scratch)
 {
+    (void)arena;
     const loop_kernel *kernel = (const loop_kernel *)base;
     sizes s = sizes_of(kernel, ints);
     double item_ns = 4 + s.elements * kernel->shape.element_ns;
     if (s.chunks == 0) {
+        out_scratch->worker_bytes = (size_t)s.slot_row_bytes;
         out_passes[0].run = s.shape == &kernel->narrow ? kernel->whole_narrow : kernel->whole;
         out_passes[0].item_count = s.items;
         out_passes[0].item_ns = item_ns;
         set_params(&s, &out_passes[0]);
         return 1;
     }
+    out_scratch->shared_bytes =
+        (size_t)(s.items * s.slot_row_bytes + partials_bytes(kernel, &s));
     int count = 0;
     for (int i = 0; i < kernel->shape.each_count; i++) {
         bd_pass *each = &out_passes[count++], *combine = &out_passes[count++];
@@ -122,16 +127,6 @@ static int plan(const bd_kernel *base, const int64_t *ints, bd_pass *out_passes)
         set_params(&s, combine);
     }
     return count;
-}
-
-static void scratch(const bd_kernel *base, const int64_t *ints, size_t *out_worker_bytes,
-                    size_t *out_shared_bytes)
-{
-    const loop_kernel *kernel = (const loop_kernel *)base;
-    sizes s = sizes_of(kernel, ints);
-    *out_worker_bytes = s.chunks ? 0 : (size_t)s.slot_row_bytes;
-    *out_shared_bytes =
-        s.chunks ? (size_t)(s.items * s.slot_row_bytes + partials_bytes(kernel, &s)) : 0;
 }
 
 static void destroy(bd_kernel *base)
@@ -163,7 +158,7 @@ static bd_error *find_all(const bd_loaded *code, loop_kernel *kernel)
 bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_loaded *code,
                          bd_kernel **out)
 {
-    static const bd_kernel_ops ops = {plan, scratch, destroy};
+    static const bd_kernel_ops ops = {plan, destroy};
     loop_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
     bd_error *err = bd_loop_shape_of(target, program, &kernel->shape);
     if (!err) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "backends/cpu/pool_parts.h"
+#include "backends/shared/checks.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 #include "proto/base/clock.h"
@@ -19,7 +21,7 @@
 enum {
     SPIN_US = 20,
     INLINE_NS = 20000, /* work below this is not worth waking anybody */
-    SHARE_NS = 6000,   /* and below this not worth sharing with one who is awake */
+    PASS_NS = 50,      /* beside its items */
 };
 
 struct worker_start {
@@ -40,11 +42,28 @@ static void futex_wake(_Atomic uint32_t *word, int count, uint32_t who)
     syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, count, NULL, NULL, who);
 }
 
-size_t bd_pool_scratch_bytes(const bd_pool *pool, const bd_kernel *kernel, const int64_t *ints)
+static size_t aligned(size_t size)
 {
-    size_t worker = 0, shared = 0;
-    kernel->ops->scratch(kernel, ints, &worker, &shared);
-    return bd_pool_aligned(worker) * (size_t)pool->thread_count + bd_pool_aligned(shared);
+    return (size + SCRATCH_ALIGN - 1) & ~(size_t)(SCRATCH_ALIGN - 1);
+}
+
+size_t bd_pool_size(const bd_pool *pool, const bd_kernel *kernel, const int64_t *ints,
+                    bd_arena *arena, const bd_sized **out)
+{
+    BD_UNSET bd_pass passes[BD_PASSES_MAX];
+    bd_sized found = {.empty_tag = -1};
+    if (!bd_checks_nothing(kernel->checks, ints, &found.empty_tag))
+        found.pass_count = kernel->ops->plan(kernel, ints, arena, passes, &found.scratch);
+    found.scratch.worker_bytes = aligned(found.scratch.worker_bytes);
+    for (int i = 0; i < found.pass_count; i++)
+        found.ns += (double)passes[i].item_count * passes[i].item_ns;
+    size_t pass_bytes = (size_t)found.pass_count * sizeof *passes;
+    bd_sized *sized = bd_arena_alloc(arena, sizeof *sized + pass_bytes);
+    *sized = found;
+    memcpy(sized->passes, passes, pass_bytes);
+    *out = sized;
+    return found.scratch.worker_bytes * (size_t)pool->thread_count +
+           aligned(found.scratch.shared_bytes);
 }
 
 int bd_pool_threads(const bd_pool *pool)
@@ -78,14 +97,6 @@ static bd_submission *take_waiting(bd_pool *pool)
         bd_pool_call(pool);
     bd_free(first);
     return submission;
-}
-
-static void start_submission(bd_pool *pool, bd_submission *submission)
-{
-    pool->submission = submission;
-    pool->launch_number = pool->block_number = 0;
-    pool->launch_began_ns = bd_now_ns();
-    pool->pass_number = 0;
 }
 
 /* So many of those who sleep look for work. */
@@ -139,7 +150,8 @@ static bool is_worth_sharing(const bd_pool *pool)
 static void advance(bd_pool *pool, int worker)
 {
     for (;;) {
-        while (bd_stage_next(pool)) {
+        pool->inline_ns = INFINITY;
+        while (bd_stage_next(pool, worker)) {
             if (is_worth_sharing(pool)) {
                 publish(pool, pool->thread_count - 1);
                 return;
@@ -151,7 +163,7 @@ static void advance(bd_pool *pool, int worker)
         bd_submission *next = take_waiting(pool);
         if (!next)
             return;
-        start_submission(pool, next);
+        bd_stage_start(pool, next);
     }
 }
 
@@ -257,13 +269,10 @@ void bd_pool_lend(bd_pool *pool, const atomic_bool *wanted)
 static bool is_small(const bd_submission *submission)
 {
     double ns = 0;
-    bd_pass passes[BD_PASSES_MAX];
     for (uint32_t l = 0; l < submission->launch_count; l++) {
         const bd_launch *launch = &submission->launches[l];
         for (uint32_t k = 0; k < launch->block_count; k++) {
-            int count = launch->kernel->ops->plan(launch->kernel, launch->blocks[k].ints, passes);
-            for (int p = 0; p < count; p++)
-                ns += 100 + (double)passes[p].item_count * passes[p].item_ns;
+            ns += launch->sized[k]->ns + PASS_NS * launch->sized[k]->pass_count;
             if (ns > INLINE_NS)
                 return false;
         }
@@ -275,10 +284,10 @@ static bool is_small(const bd_submission *submission)
  * is filled. */
 static bool run_small_stages(bd_pool *pool)
 {
-    double ns = 0;
-    while (bd_stage_next(pool)) {
-        ns += pool->stage.ns;
-        if (ns > INLINE_NS)
+    pool->inline_ns = INLINE_NS;
+    while (bd_stage_next(pool, 0)) {
+        pool->inline_ns -= pool->stage.ns;
+        if (pool->inline_ns < 0)
             return false;
         bd_stage_run_alone(pool, 0);
     }
@@ -302,7 +311,7 @@ void bd_pool_submit(bd_pool *pool, bd_submission *submission)
     int others = pool->thread_count - submission->lends;
     if (!is_small(submission))
         wake(pool, others); /* while the first stages run here */
-    start_submission(pool, submission);
+    bd_stage_start(pool, submission);
     int64_t before = bd_worked_ns();
     bool finished = run_small_stages(pool);
     count_lent(pool, before);
@@ -314,7 +323,7 @@ void bd_pool_submit(bd_pool *pool, bd_submission *submission)
     /* `busy` was ours; anything that came in meanwhile starts on the workers. */
     bd_submission *next = take_waiting(pool);
     if (next) {
-        start_submission(pool, next);
+        bd_stage_start(pool, next);
         advance(pool, 0);
     }
 }

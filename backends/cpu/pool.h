@@ -21,5 +21,6 @@ void bd_pool_lend(bd_pool *pool, const atomic_bool *wanted);
 void bd_pool_call(bd_pool *pool); /* thread: any */
 /* Processor time for which the submitting thread ran kernels. Thread: any. */
 uint64_t bd_pool_lent_us(const bd_pool *pool);
-/* Scratch of one launch block: all workers' parts and the shared one. Thread: any. */
-size_t bd_pool_scratch_bytes(const bd_pool *pool, const bd_kernel *kernel, const int64_t *ints);
+/* backend.h: size. Scratch: all workers' parts and the shared one. Thread: any. */
+size_t bd_pool_size(const bd_pool *pool, const bd_kernel *kernel, const int64_t *ints,
+                    bd_arena *arena, const bd_sized **out);

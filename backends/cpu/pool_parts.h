@@ -12,11 +12,12 @@ enum {
     THREADS_MAX = 256,
     RANGES_MAX = 1 << 22,
     SCRATCH_ALIGN = 64,
+    SHARE_NS = 6000, /* work below this is not worth sharing with one who is awake */
 };
 
 /* One block of a stage: ranges [first, first + count) are its items, `grain` a range. */
 struct part {
-    bd_pass pass;
+    const bd_pass *pass;
     uint32_t block;
     int64_t first, count, grain;
     size_t worker_bytes, shared_offset;
@@ -56,9 +57,14 @@ struct bd_pool {
     /* The place in the submission at hand: owned by whoever opens stages. */
     bd_submission *submission;
     uint32_t launch_number, block_number;
-    int64_t launch_began_ns;
-    int pass_number, pass_count;
+    int pass_number;
     bool flat; /* all blocks of this launch at once */
+    double inline_ns; /* what whoever opens stages may still run by himself, by estimate */
+    /* Launches before launch_number from here on have their estimates for their time so far, the
+     * sum of which is untimed_ns; the clock was looked at before them. */
+    uint32_t untimed;
+    double untimed_ns;
+    int64_t timed_at_ns;
     struct stage stage;
     uint64_t stage_number;
     /* Submissions behind it. */
@@ -68,13 +74,11 @@ struct bd_pool {
     atomic_bool busy; /* written under the lock */
 };
 
-static inline size_t bd_pool_aligned(size_t size)
-{
-    return (size + SCRATCH_ALIGN - 1) & ~(size_t)(SCRATCH_ALIGN - 1);
-}
-
-/* Fills the stage with the next pass of the submission at hand; false at its end. */
-bool bd_stage_next(bd_pool *pool);
+/* Begins a submission. */
+void bd_stage_start(bd_pool *pool, bd_submission *submission);
+/* Fills the stage with the next pass of the submission at hand; false at its end. Launches that are
+ * tiny, and within inline_ns, it runs at once. */
+bool bd_stage_next(bd_pool *pool, int worker);
 /* Runs one range of the stage, or all of it, as the worker of that number. */
 void bd_stage_run_range(const bd_pool *pool, int worker, int64_t range);
 void bd_stage_run_alone(const bd_pool *pool, int worker);

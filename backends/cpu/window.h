@@ -61,8 +61,9 @@ typedef struct bd_window_shape {
     size_t worker_c, worker_turned, worker_segments, worker_bytes;
 } bd_window_shape;
 
-/* False if the product is none of windows with these sizes, or not the better for it. */
-bool bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out);
+/* NULL if the product is none of windows with these sizes, or not the better for it. */
+const bd_window_shape *bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints,
+                                          bd_arena *arena);
 /* The passes of a kernel; their number. */
 int bd_window_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *out_passes);
 

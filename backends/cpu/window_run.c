@@ -25,29 +25,33 @@ static const bd_gemm *gemm_of(const bd_call *call)
     return (const bd_gemm *)(intptr_t)call->params[BD_GEMM_KERNEL];
 }
 
+static const bd_window_shape *shape_of(const bd_call *call)
+{
+    return (const bd_window_shape *)(intptr_t)call->params[BD_GEMM_SHAPE];
+}
+
 static void run_parts(const bd_call *call, int64_t begin, int64_t end)
 {
     const bd_gemm *gemm = gemm_of(call);
-    BD_UNSET bd_window_shape shape;
-    bd_window_shape_of(gemm, call->ints, &shape);
-    int64_t bytes = gemm->element_bytes, copies = shape.local ? 0 : shape.copies * shape.parts;
-    char *copy = call->shared_scratch + shape.copy_at;
+    const bd_window_shape *shape = shape_of(call);
+    int64_t bytes = gemm->element_bytes, copies = shape->local ? 0 : shape->copies * shape->parts;
+    char *copy = call->shared_scratch + shape->copy_at;
     for (int64_t i = begin; i < end; i++) {
         if (i == 0) {
-            bd_window_table(gemm, &shape, call->ints,
-                            (int32_t *)(void *)(call->shared_scratch + shape.table_at));
+            bd_window_table(gemm, shape, call->ints,
+                            (int32_t *)(void *)(call->shared_scratch + shape->table_at));
             if (copies > 0)
-                memset(copy + shape.copies * shape.copy_elements * bytes, 0,
-                       (size_t)(shape.slack * bytes));
+                memset(copy + shape->copies * shape->copy_elements * bytes, 0,
+                       (size_t)(shape->slack * bytes));
         } else if (i <= copies) {
-            int64_t batch = (i - 1) / shape.parts;
-            bd_window_copy(gemm, &shape, call, batch, (i - 1) % shape.parts,
-                           copy + batch * shape.copy_elements * bytes);
+            int64_t batch = (i - 1) / shape->parts;
+            bd_window_copy(gemm, shape, call, batch, (i - 1) % shape->parts,
+                           copy + batch * shape->copy_elements * bytes);
         } else {
-            const bd_gemm_side *side = &shape.rows.rows;
+            const bd_gemm_side *side = &shape->rows.rows;
             int64_t number = i - 1 - copies, batch = number / side->parts;
-            bd_gemm_pack_part(gemm, &shape.rows, call, side, batch, number % side->parts,
-                              call->shared_scratch + shape.rows_at +
+            bd_gemm_pack_part(gemm, &shape->rows, call, side, batch, number % side->parts,
+                              call->shared_scratch + shape->rows_at +
                                   batch * side->batch_elements * bytes);
         }
     }
@@ -310,19 +314,18 @@ static char *partial_of(const item *it, int64_t split, int64_t number)
 
 static void run_tiles(const bd_call *call, int64_t begin, int64_t end)
 {
-    BD_UNSET bd_window_shape shape;
-    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
-    bd_window_shape_of(it.gemm, call->ints, &shape);
+    const bd_window_shape *shape = shape_of(call);
+    item it = {.gemm = gemm_of(call), .shape = shape, .call = call};
     for (int64_t i = begin; i < end; i++) {
-        int64_t blocks = shape.batch * shape.row_blocks * shape.column_blocks;
+        int64_t blocks = shape->batch * shape->row_blocks * shape->column_blocks;
         find_item(&it, i % blocks);
-        it.c = call->worker_scratch + shape.worker_c;
-        if (shape.splits > 1)
+        it.c = call->worker_scratch + shape->worker_c;
+        if (shape->splits > 1)
             it.c = partial_of(&it, i / blocks, i % blocks);
-        int64_t first = i / blocks * shape.split_k, last = least(first + shape.split_k, shape.k);
-        for (int64_t k = first; k < last; k += shape.chunk_k)
-            run_chunk(&it, k, least(k + shape.chunk_k, last), k > first);
-        if (shape.splits == 1)
+        int64_t first = i / blocks * shape->split_k, last = least(first + shape->split_k, shape->k);
+        for (int64_t k = first; k < last; k += shape->chunk_k)
+            run_chunk(&it, k, least(k + shape->chunk_k, last), k > first);
+        if (shape->splits == 1)
             run_epilogue(&it);
     }
 }
@@ -330,15 +333,14 @@ static void run_tiles(const bd_call *call, int64_t begin, int64_t end)
 /* Adds the partial sums of each block in the order of K. */
 static void run_sums(const bd_call *call, int64_t begin, int64_t end)
 {
-    BD_UNSET bd_window_shape shape;
-    item it = {.gemm = gemm_of(call), .shape = &shape, .call = call};
-    bd_window_shape_of(it.gemm, call->ints, &shape);
+    const bd_window_shape *shape = shape_of(call);
+    item it = {.gemm = gemm_of(call), .shape = shape, .call = call};
     for (int64_t i = begin; i < end; i++) {
         find_item(&it, i);
         it.c = partial_of(&it, 0, i);
-        for (int64_t split = 1; split < shape.splits; split++)
+        for (int64_t split = 1; split < shape->splits; split++)
             bd_gemm_add_row(it.gemm->element, partial_of(&it, split, i), it.c,
-                            (it.m_end - it.m) * shape.column_block);
+                            (it.m_end - it.m) * shape->column_block);
         run_epilogue(&it);
     }
 }
@@ -357,7 +359,7 @@ int bd_window_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *o
     bd_pass pass = {.run = run_parts,
                     .item_count = parts,
                     .item_ns = 0.25 * moved / (double)parts,
-                    .params = {(int64_t)(intptr_t)gemm}};
+                    .params = {(int64_t)(intptr_t)gemm, (int64_t)(intptr_t)shape}};
     out_passes[count++] = pass;
     pass.run = run_tiles;
     pass.item_count = blocks * shape->splits;

@@ -375,19 +375,21 @@ static bool pays(const bd_gemm *gemm, const bd_window_shape *shape)
            shape->k <= INT32_MAX;
 }
 
-bool bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
+const bd_window_shape *bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints,
+                                          bd_arena *arena)
 {
     if (!gemm->windows)
-        return false;
+        return NULL;
     int64_t sizes[BD_KIR_K + 1];
     bd_gemm_sizes(gemm, ints, sizes);
+    bd_window_shape *out = bd_arena_alloc(arena, sizeof *out);
     *out = (bd_window_shape){.batch = sizes[BD_KIR_BATCH],
                              .m = sizes[BD_KIR_M],
                              .n = sizes[BD_KIR_N],
                              .k = sizes[BD_KIR_K]};
     if (out->batch == 0 || out->m == 0 || out->n == 0 || out->k == 0 ||
         !find_window(gemm, ints, out) || !pays(gemm, out))
-        return false;
+        return NULL;
     out->copies = gemm->b.batched ? out->batch : 1;
     out->vectors = least(out->wide / gemm->lanes, bd_micro_vectors(&gemm->target, gemm->element));
     set_rows(gemm, ints, out);
@@ -395,5 +397,5 @@ bool bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints, bd_window_shap
     set_splits(out);
     out->direct_store = bd_gemm_stores_rows(gemm, ints, &out->out_step);
     set_places(gemm, out);
-    return true;
+    return out;
 }

@@ -466,8 +466,11 @@ static bd_error *cuda_compile(bd_device *device, const bd_kir *program, bd_kerne
     return err;
 }
 
-static size_t cuda_scratch_bytes(bd_device *device, const bd_kernel *kernel, const int64_t *ints)
+static size_t cuda_size(bd_device *device, const bd_kernel *kernel, const int64_t *ints,
+                        bd_arena *arena, const bd_sized **out)
 {
+    (void)arena;
+    *out = NULL;
     bd_cuda_grid grid = bd_cuda_grid_of(kernel, ints, device->processors);
     size_t bytes = 0;
     enter(device);
@@ -491,7 +494,7 @@ static const bd_device_ops OPS = {
     .compile = cuda_compile,
     .kernel_free = cuda_kernel_free,
     .spares_reads = true,
-    .scratch_bytes = cuda_scratch_bytes,
+    .size = cuda_size,
     .submit = bd_cuda_submit,
 };
 

@@ -109,9 +109,12 @@ static void kernel_free(bd_device *device, bd_kernel *kernel)
     bd_free(kernel);
 }
 
-static size_t scratch_bytes(bd_device *device, const bd_kernel *kernel, const int64_t *ints)
+static size_t size(bd_device *device, const bd_kernel *kernel, const int64_t *ints,
+                   bd_arena *arena, const bd_sized **out)
 {
     (void)device;
+    (void)arena;
+    *out = NULL;
     bd_ref_layout layout;
     bd_ref_layout_of(kernel->program, ints, &layout);
     return layout.total_bytes;
@@ -148,7 +151,7 @@ static const bd_device_ops ops = {
     .free = free_memory,
     .compile = compile,
     .kernel_free = kernel_free,
-    .scratch_bytes = scratch_bytes,
+    .size = size,
     .submit = submit,
 };
 

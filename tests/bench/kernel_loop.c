@@ -117,7 +117,9 @@ void loop_open(kernel_loop *loop, const bd_kir *program, const int64_t *ints, si
     const bd_device_ops *ops = loop->driver->ops;
     check(ops->compile(loop->device, program, &loop->kernel));
     memcpy(loop->ints, ints, int_count * sizeof *ints);
-    loop->scratch_bytes = ops->scratch_bytes(loop->device, loop->kernel, loop->ints);
+    bd_arena_init(&loop->arena);
+    loop->scratch_bytes =
+        ops->size(loop->device, loop->kernel, loop->ints, &loop->arena, &loop->sized);
     if (loop->scratch_bytes > 0)
         check(ops->alloc(loop->device, loop->scratch_bytes, &loop->scratch));
     sem_init(&loop->finished, 0, 0);
@@ -130,6 +132,7 @@ void loop_close(kernel_loop *loop)
     if (loop->scratch)
         ops->free(loop->device, loop->scratch, loop->scratch_bytes);
     ops->close(loop->device);
+    bd_arena_deinit(&loop->arena);
     sem_destroy(&loop->finished);
 }
 
@@ -147,6 +150,7 @@ double loop_run(kernel_loop *loop, void *const *buffers, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         launches[i] = (bd_launch){.kernel = loop->kernel,
                                   .blocks = &block,
+                                  .sized = &loop->sized,
                                   .block_count = 1,
                                   .scratch = loop->scratch};
     bd_submission submission = {.launches = launches,

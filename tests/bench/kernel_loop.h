@@ -21,6 +21,8 @@ typedef struct kernel_loop {
     bd_kernel *kernel;
     void *scratch;
     size_t scratch_bytes;
+    bd_arena arena; /* of `sized` */
+    const bd_sized *sized;
     int64_t ints[LOOP_INTS_MAX];
     sem_t finished;
 } kernel_loop;

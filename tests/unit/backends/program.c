@@ -47,12 +47,19 @@ static void finished(bd_submission *submission)
 kir_fault kir_launch(const bd_driver *driver, bd_device *device, bd_kernel *kernel,
                     const bd_block *block)
 {
-    size_t bytes = driver->ops->scratch_bytes(device, kernel, block->ints);
+    bd_arena arena;
+    bd_arena_init(&arena);
+    const bd_sized *sized = NULL;
+    size_t bytes = driver->ops->size(device, kernel, block->ints, &arena, &sized);
     void *scratch = NULL;
     ck_assert_ptr_null(driver->ops->alloc(device, bytes + 1, &scratch));
     bd_fault faults[KIR_TAGS_MAX] = {0};
     atomic_int done = 0;
-    bd_launch launch = {.kernel = kernel, .blocks = block, .block_count = 1, .scratch = scratch};
+    bd_launch launch = {.kernel = kernel,
+                        .blocks = block,
+                        .sized = &sized,
+                        .block_count = 1,
+                        .scratch = scratch};
     bd_submission submission = {.launches = &launch,
                                 .launch_count = 1,
                                 .faults = faults,
@@ -63,6 +70,7 @@ kir_fault kir_launch(const bd_driver *driver, bd_device *device, bd_kernel *kern
     while (!atomic_load(&done))
         sched_yield();
     driver->ops->free(device, scratch, bytes + 1);
+    bd_arena_deinit(&arena);
     kir_fault found = {.tag = -1};
     for (int tag = KIR_TAGS_MAX - 1; tag >= 0; tag--)
         if (faults[tag].happened)

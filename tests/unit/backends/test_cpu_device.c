@@ -331,14 +331,16 @@ START_TEST(work_runs_in_order)
     }
     bd_block blocks[3];
     void *buffers[3][2];
+    const bd_sized *sized[3];
     for (int k = 0; k < 3; k++) {
         buffers[k][0] = buffers[k][1] = cells[k];
         blocks[k] = (bd_block){&counts[k], buffers[k], NULL};
+        bd_cpu_driver.ops->size(device, kernel, &counts[k], &arena, &sized[k]);
     }
     bd_launch launches[CHAIN];
     for (int i = 0; i < CHAIN; i++) /* one block, or all three side by side */
         launches[i] = (bd_launch){
-            .kernel = kernel, .blocks = blocks, .block_count = i % 4 == 3 ? 3 : 1};
+            .kernel = kernel, .blocks = blocks, .sized = sized, .block_count = i % 4 == 3 ? 3 : 1};
     bd_submission submissions[SUBMISSIONS];
     atomic_int done = 0;
     for (int i = 0; i < SUBMISSIONS; i++) {

@@ -371,8 +371,11 @@ static void submit(binding *bound, const bd_plan_launch *launch)
     bd_fault *faults = BD_ARENA_ARRAY(&bound->arena, bd_fault, launch->fault_count);
     volatile bool done = false;
     size_t scratch = 0;
+    const bd_sized **sized = BD_ARENA_ARRAY(&bound->arena, const bd_sized *, made.block_count);
+    made.sized = sized;
     for (uint32_t b = 0; b < made.block_count; b++) {
-        size_t own = bound->ops->scratch_bytes(bound->device, kernel, made.blocks[b].ints);
+        size_t own = bound->ops->size(bound->device, kernel, made.blocks[b].ints, &bound->arena,
+                                      &sized[b]);
         scratch = own > scratch ? own : scratch;
     }
     char *memory = bd_arena_alloc(&bound->arena, scratch + 64);

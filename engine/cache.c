@@ -33,8 +33,6 @@ struct bd_cache {
     pthread_rwlock_t running;   /* read: a job runs */
     bd_cached *newest, *oldest; /* unused */
     uint32_t unused_count;
-    bd_cached *held; /* the latest first */
-    int64_t due_ns;  /* when one of them can begin, or has waited for too long */
 };
 
 static void compile(bd_cached *cached)
@@ -200,119 +198,9 @@ static bd_cached *find(const bd_cache *cache, uint64_t hash, const uint8_t *byte
     return cached;
 }
 
-/* ---- quotas ---- */
-
-static void begin(bd_cache *cache, bd_cached *cached)
-{
-    bd_quota_spend(cached->quota, BD_QUOTA_COMPILE, JOB_US);
-    begin_job(cache, cached);
-}
-
-/* The job has ended. */
-static void settle(bd_cached *cached)
-{
-    bd_quota_spend(cached->quota, BD_QUOTA_COMPILE, cached->compile_us - JOB_US);
-    bd_quota_release(cached->quota);
-    cached->quota = NULL;
-}
-
-static void unhold(bd_cache *cache, bd_cached *cached)
-{
-    bd_cached **link = &cache->held;
-    while (*link != cached)
-        link = &(*link)->next_held;
-    *link = cached->next_held;
-    cached->held_ns = 0;
-}
-
-static void note_due(bd_cache *cache, const bd_cached *cached, int64_t wait_ns, int64_t now_ns)
-{
-    int64_t end_ns = cached->held_ns + atomic_load(&cached->quota->book->wait_ns);
-    int64_t due_ns = now_ns + wait_ns < end_ns ? now_ns + wait_ns : end_ns;
-    if (!cache->due_ns || due_ns < cache->due_ns)
-        cache->due_ns = due_ns;
-}
-
-static void begin_or_hold(bd_cache *cache, bd_cached *cached)
-{
-    int64_t wait_ns = bd_quota_wait_ns(cached->quota, BD_QUOTA_COMPILE);
-    if (!wait_ns) {
-        begin(cache, cached);
-        return;
-    }
-    cached->held_ns = bd_now_ns();
-    cached->next_held = cache->held;
-    cache->held = cached;
-    atomic_fetch_add(&cached->quota->book->waited[BD_QUOTA_COMPILE], 1);
-    note_due(cache, cached, wait_ns, cached->held_ns);
-}
-
-/* Somebody else, who has time for it, waits for a job that is held back. */
-static void take_over(bd_cache *cache, bd_cached *cached, bd_quota *quota)
-{
-    if (!cached->held_ns || bd_quota_wait_ns(quota, BD_QUOTA_COMPILE))
-        return;
-    unhold(cache, cached);
-    bd_quota_release(cached->quota);
-    cached->quota = bd_quota_retain(quota);
-    begin(cache, cached);
-}
-
-/* True if it has waited for too long and failed, with somebody waiting for it. */
-static bool advance(bd_cache *cache, bd_cached *cached, int64_t now_ns)
-{
-    int64_t wait_ns = bd_quota_wait_ns(cached->quota, BD_QUOTA_COMPILE);
-    bool late = now_ns - cached->held_ns >= atomic_load(&cached->quota->book->wait_ns);
-    if (cached->users && wait_ns && !late) {
-        cached->next_held = cache->held;
-        cache->held = cached;
-        note_due(cache, cached, wait_ns, now_ns);
-        return false;
-    }
-    cached->held_ns = 0;
-    if (cached->users && !wait_ns) {
-        begin(cache, cached);
-        return false;
-    }
-    bool awaited = cached->users > 0;
-    if (awaited)
-        cached->job_error = bd_quota_refuse(cached->quota, BD_QUOTA_COMPILE);
-    bd_quota_release(cached->quota);
-    cached->quota = NULL;
-    bd_cache_finish(cached);
-    return awaited;
-}
-
-bool bd_cache_advance(bd_cache *cache)
-{
-    bool failed = false;
-    int64_t now_ns = bd_now_ns();
-    if (!cache->held || now_ns < cache->due_ns)
-        return false;
-    bd_cached *oldest_first = NULL;
-    while (cache->held) {
-        bd_cached *latest = cache->held;
-        cache->held = latest->next_held;
-        latest->next_held = oldest_first;
-        oldest_first = latest;
-    }
-    cache->due_ns = 0;
-    while (oldest_first) {
-        bd_cached *next = oldest_first->next_held;
-        failed |= advance(cache, oldest_first, now_ns);
-        oldest_first = next;
-    }
-    return failed;
-}
-
-int64_t bd_cache_due_ns(const bd_cache *cache)
-{
-    return cache->held ? cache->due_ns : 0;
-}
-
 /* ---- entries ---- */
 
-bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program, bd_quota *quota)
+bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program)
 {
     size_t size_bytes = 0;
     uint8_t *bytes = bd_kir_serialize(program, &size_bytes);
@@ -322,7 +210,6 @@ bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program, bd_quota *quota)
         bd_free(bytes);
         if (cached->users++ == 0 && cached->state == BD_CACHED_READY)
             unlink_unused(cache, cached);
-        take_over(cache, cached, quota);
         return cached;
     }
     cached = bd_alloc_zeroed(sizeof *cached);
@@ -332,14 +219,24 @@ bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program, bd_quota *quota)
     cached->bytes = bytes;
     cached->size_bytes = size_bytes;
     cached->users = 1;
-    cached->quota = bd_quota_retain(quota);
     cached->family = (uint8_t)program->family;
     pthread_mutex_lock(&cache->lock);
     cached->next = bd_map_get(&cache->entries, hash);
     bd_map_put(&cache->entries, hash, cached);
     pthread_mutex_unlock(&cache->lock);
-    begin_or_hold(cache, cached);
     return cached;
+}
+
+void bd_cache_begin(bd_cached *cached, bd_quota *quota)
+{
+    bd_cache *cache = cached->cache;
+    BD_ASSERT(cached->state == BD_CACHED_WANTED);
+    cached->quota = bd_quota_retain(quota);
+    bd_quota_spend(quota, BD_QUOTA_COMPILE, JOB_US);
+    pthread_mutex_lock(&cache->lock);
+    cached->state = BD_CACHED_COMPILING;
+    pthread_mutex_unlock(&cache->lock);
+    begin_job(cache, cached);
 }
 
 void bd_cache_release(bd_cached *cached)
@@ -348,7 +245,7 @@ void bd_cache_release(bd_cached *cached)
     BD_ASSERT(cached->users > 0);
     if (--cached->users > 0 || cached->state == BD_CACHED_COMPILING)
         return;
-    if (cached->state == BD_CACHED_FAILED) {
+    if (cached->state != BD_CACHED_READY) {
         forget(cache, cached);
         return;
     }
@@ -358,6 +255,14 @@ void bd_cache_release(bd_cached *cached)
         unlink_unused(cache, oldest);
         forget(cache, oldest);
     }
+}
+
+/* What the job took is known. */
+static void settle(bd_cached *cached)
+{
+    bd_quota_spend(cached->quota, BD_QUOTA_COMPILE, cached->compile_us - JOB_US);
+    bd_quota_release(cached->quota);
+    cached->quota = NULL;
 }
 
 void bd_cache_finish(bd_cached *cached)
@@ -409,7 +314,7 @@ void bd_cache_lose(bd_cache *cache)
     void *value;
     for (size_t cursor = 0; bd_map_next(&cache->entries, &cursor, &hash, &value);) {
         for (bd_cached *cached = value; cached; cached = cached->next) {
-            cached->stale = cached->state == BD_CACHED_COMPILING && !cached->held_ns;
+            cached->stale = cached->state == BD_CACHED_COMPILING;
             drop_kernel(cache, &cached->job_kernel);
             drop_kernel(cache, &cached->kernel);
             if (cached->state != BD_CACHED_READY)

@@ -18,6 +18,7 @@ typedef struct bd_cache bd_cache;
 typedef struct bd_cached bd_cached;
 
 typedef enum bd_cached_state {
+    BD_CACHED_WANTED, /* nobody has begun its job */
     BD_CACHED_COMPILING,
     BD_CACHED_READY,
     BD_CACHED_FAILED, /* forgotten when its last user lets go, so that a retry compiles anew */
@@ -28,8 +29,6 @@ struct bd_cached {
     int kind;                 /* bd_letter_kind, engine/letters.h */
     bd_cached *next;          /* same hash */
     bd_cached *newer, *older; /* unused ones by age */
-    bd_cached *next_held;     /* another one whose job has not begun */
-    int64_t held_ns;          /* since when its principal's quota holds the job back; 0: not */
     bd_quota *quota;          /* who pays for the job; NULL: nobody */
     bd_cache *cache;
     uint64_t hash;
@@ -54,14 +53,10 @@ bd_cache *bd_cache_create(const bd_device_ops *ops, bd_device *device, int threa
 void bd_cache_stop(bd_cache *cache);
 /* No plan may use a kernel any more, and no answer may lie in the mailbox. */
 void bd_cache_destroy(bd_cache *cache);
-/* The entry of a program, one user more; starts a compile job if it is new, or holds it back while
- * the quota (which may be NULL) has no time for it. */
-bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program, bd_quota *quota);
-/* Begins the jobs that were held back and for which there is time now; those that have waited for
- * too long fail with LIMIT. True if any did. */
-bool bd_cache_advance(bd_cache *cache);
-/* When to do so the next time; 0: no job is held back. */
-int64_t bd_cache_due_ns(const bd_cache *cache);
+/* The entry of a program, one user more; a new one is WANTED. */
+bd_cached *bd_cache_get(bd_cache *cache, const bd_kir *program);
+/* Starts the compile job of a WANTED entry, at the cost of the quota (NULL: nobody's). */
+void bd_cache_begin(bd_cached *cached, bd_quota *quota);
 void bd_cache_release(bd_cached *cached);
 /* Takes up the answer of a job; the entry may be gone afterwards. */
 void bd_cache_finish(bd_cached *cached);

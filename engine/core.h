@@ -51,7 +51,7 @@ struct bd_core {
     bd_map sessions;
     bd_names *names;
     bd_turns *turns; /* of the sessions that can go on */
-    int64_t throttle_due_ns; /* when one that waits for its op rate may go on; 0: none waits */
+    int64_t throttle_due_ns; /* when to look at those that wait for a budget; 0: none does */
     bool sessions_dropped; /* since memory was last given back to the system */
     bd_run *flight_first, *flight_last;   /* in order of submission */
     uint32_t flight_count;

@@ -4,6 +4,7 @@
 #include "engine/core.h"
 #include "engine/history.h"
 #include "engine/session.h"
+#include "engine/throttle.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 
@@ -22,6 +23,7 @@ static void forget_trace(bd_session *session)
     session->cursor = NULL;
     bd_known_release(session->waiting);
     session->waiting = NULL;
+    session->compile_held_ns = 0;
 }
 
 /* All that survives the trace is spoiled. */
@@ -55,7 +57,7 @@ static bd_error *analyse(bd_session *session, const bd_trace *trace, bd_known **
     bd_memory_make_room(core->memory, records * ROOM_BYTES_A_RECORD);
     BD_TRY(bd_plan_build(trace, &core->plan_options, &plan));
     plan->serial = ++core->next_plan;
-    *out = bd_known_create(plan, trace, core->cache, session->account->quota);
+    *out = bd_known_create(plan, trace, core->cache);
     bd_trie_insert(core->trie, tracer->key.items, tracer->ends.items, tracer->ends.count,
                    tracer->tail.items, tracer->tail.count, bd_known_retain(*out),
                    bd_known_bytes(*out));
@@ -104,10 +106,21 @@ static void give_up(bd_session *session, bd_error *error)
     session->tracer.surviving = 0;
 }
 
-/* Else its turn will come. */
-static void resume_at_once(bd_session *session)
+void bd_session_compile(bd_session *session)
 {
-    if (bd_core_is_free(session->core))
+    bd_error *error = bd_throttle_compile(session);
+    if (!error)
+        return;
+    poison_survivors(session, error);
+    forget_trace(session);
+    bd_error_free(error);
+}
+
+/* At once, or else its turn will come. */
+static void go_on(bd_session *session)
+{
+    bd_session_compile(session);
+    if (session->waiting && bd_core_is_free(session->core))
         bd_session_resume(session);
 }
 
@@ -122,13 +135,13 @@ static void plan_trace(bd_session *session)
         session->waiting_is_known = known != NULL;
         if (known) {
             session->waiting = bd_known_retain(known);
-            bd_known_retry(known, session->core->cache, session->account->quota);
-            resume_at_once(session);
+            bd_known_retry(known, session->core->cache);
+            go_on(session);
             return;
         }
         bd_error *error = analyse(session, &trace, &session->waiting);
         if (!error) {
-            resume_at_once(session);
+            go_on(session);
             return;
         }
         if (session->attempts == 0) {

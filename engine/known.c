@@ -121,8 +121,7 @@ static void count_arguments(bd_known *known)
     }
 }
 
-bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache,
-                           bd_quota *quota)
+bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache)
 {
     bd_known *known = bd_alloc_zeroed(sizeof *known);
     known->count = 1;
@@ -134,7 +133,7 @@ bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *ca
     count_arguments(known);
     known->kernels = BD_ARENA_ARRAY(&known->arena, bd_cached *, own_plan->program_count);
     for (uint32_t i = 0; i < own_plan->program_count; i++)
-        known->kernels[i] = bd_cache_get(cache, own_plan->programs[i], quota);
+        known->kernels[i] = bd_cache_get(cache, own_plan->programs[i]);
     return known;
 }
 
@@ -171,7 +170,7 @@ bool bd_known_ready(bd_known *known, bd_error **out_error)
     *out_error = NULL;
     for (uint32_t i = 0; i < known->plan->program_count; i++) {
         const bd_cached *cached = known->kernels[i];
-        if (cached->state == BD_CACHED_COMPILING)
+        if (cached->state == BD_CACHED_WANTED || cached->state == BD_CACHED_COMPILING)
             return false;
         if (cached->state == BD_CACHED_FAILED && !*out_error)
             *out_error = cached->error;
@@ -180,13 +179,26 @@ bool bd_known_ready(bd_known *known, bd_error **out_error)
     return true;
 }
 
-void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota)
+void bd_known_retry(bd_known *known, bd_cache *cache)
 {
     for (uint32_t i = 0; i < known->plan->program_count; i++) {
         bd_cached *before = known->kernels[i];
-        if (before->state != BD_CACHED_FAILED && !before->held_ns)
+        if (before->state != BD_CACHED_FAILED)
             continue;
-        known->kernels[i] = bd_cache_get(cache, known->plan->programs[i], quota);
+        known->kernels[i] = bd_cache_get(cache, known->plan->programs[i]);
         bd_cache_release(before);
     }
+}
+
+int64_t bd_known_begin(bd_known *known, bd_quota *quota)
+{
+    for (uint32_t i = 0; i < known->plan->program_count; i++) {
+        if (known->kernels[i]->state != BD_CACHED_WANTED)
+            continue;
+        int64_t wait_ns = bd_quota_wait_ns(quota, BD_QUOTA_COMPILE);
+        if (wait_ns)
+            return wait_ns;
+        bd_cache_begin(known->kernels[i], quota);
+    }
+    return 0;
 }

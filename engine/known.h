@@ -47,17 +47,19 @@ struct bd_known {
     uint32_t idle_count;
 };
 
-/* Consumes the plan. Kernels that the cache lacks begin to compile, at the quota's cost. */
-bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache,
-                           bd_quota *quota);
+/* Consumes the plan. */
+bd_known *bd_known_create(bd_plan *own_plan, const bd_trace *trace, bd_cache *cache);
 bd_known *bd_known_retain(bd_known *known);
 void bd_known_release(bd_known *known);
 /* Host memory that it takes. */
 size_t bd_known_bytes(const bd_known *known);
-/* Whether no kernel is being compiled; then out_error (borrowed) is why one failed, or NULL. */
+/* Whether no kernel is to be compiled; then out_error (borrowed) is why one failed, or NULL. */
 bool bd_known_ready(bd_known *known, bd_error **out_error);
-/* Compiles anew what failed on an earlier arrival, and now what waits for another one's budget. */
-void bd_known_retry(bd_known *known, bd_cache *cache, bd_quota *quota);
+/* What failed on an earlier arrival shall be compiled anew. */
+void bd_known_retry(bd_known *known, bd_cache *cache);
+/* Begins to compile what nobody has begun, as far as the quota has time for it; returns how long
+ * until it has some for the rest, 0 if none is left. */
+int64_t bd_known_begin(bd_known *known, bd_quota *quota);
 
 /* Offsets of the arena's groups and of the launches' scratch for their sizes; returns the arena's
  * size. */

@@ -73,6 +73,7 @@ typedef struct bd_session {
     uint32_t publishing;   /* EXPORTs among them */
     bool awaits_names;     /* the first request reads names: those come first */
     int64_t held_ns;       /* since when it waits for its op rate; 0: it does not */
+    int64_t compile_held_ns; /* since when its trace waits for time to compile; 0: it does not */
     bd_error *refusal;     /* why no ops are taken in this turn; NULL: they are */
     uint64_t tensors_max;  /* BD_TENSORS_MAX, or 0 while ops are refused */
     bd_error *first_error; /* since the last SYNC; the one of the lowest op */
@@ -114,6 +115,8 @@ void bd_session_wait_for(bd_session *session, bd_waiter *own_waiter);
 void bd_session_cut(bd_session *session);
 /* The kernels of the plan are there, or failed: hands it over. */
 void bd_session_resume(bd_session *session);
+/* Begins to compile what the plan lacks, or gives it up where there was no time for it. */
+void bd_session_compile(bd_session *session);
 /* The trace is not run: what survives it is poison. */
 void bd_session_abandon(bd_session *session, bd_error *error);
 /* A run of the session is done. */

@@ -4,6 +4,8 @@
 #include "engine/core.h"
 #include "proto/base/clock.h"
 
+enum { LOOK_NS = 250000000 }; /* a reload may have raised a budget meanwhile */
+
 static bool is_limited(const bd_session *session)
 {
     return bd_quota_limit(session->account->quota, BD_QUOTA_OPS) != 0;
@@ -16,9 +18,19 @@ static bool is_late(const bd_session *session, int64_t wait_ns, int64_t now_ns)
     return wait_ns > most_ns || (session->held_ns && now_ns - session->held_ns >= most_ns);
 }
 
-bool bd_throttle_holds(bd_session *session)
+/* The core looks again when the budget is there, or at the end of the wait for it. */
+static void note_due(bd_session *session, int64_t since_ns, int64_t wait_ns, int64_t now_ns)
 {
     bd_core *core = session->core;
+    int64_t due_ns = since_ns + atomic_load(&session->account->quota->book->wait_ns);
+    wait_ns = wait_ns < LOOK_NS ? wait_ns : LOOK_NS;
+    due_ns = now_ns + wait_ns < due_ns ? now_ns + wait_ns : due_ns;
+    if (!core->throttle_due_ns || due_ns < core->throttle_due_ns)
+        core->throttle_due_ns = due_ns;
+}
+
+bool bd_throttle_holds(bd_session *session)
+{
     if (!session->first || session->first->request.kind != BD_REQUEST_OPS ||
         session->first->dropped || !is_limited(session))
         return false;
@@ -30,10 +42,7 @@ bool bd_throttle_holds(bd_session *session)
         session->held_ns = now_ns;
         atomic_fetch_add(&quota->book->waited[BD_QUOTA_OPS], 1);
     }
-    int64_t end_ns = session->held_ns + atomic_load(&quota->book->wait_ns);
-    int64_t due_ns = now_ns + wait_ns < end_ns ? now_ns + wait_ns : end_ns;
-    if (!core->throttle_due_ns || due_ns < core->throttle_due_ns)
-        core->throttle_due_ns = due_ns;
+    note_due(session, session->held_ns, wait_ns, now_ns);
     return true;
 }
 
@@ -63,27 +72,44 @@ bool bd_throttle_go_on(bd_session *session, const bd_request *request)
     return done;
 }
 
+bd_error *bd_throttle_compile(bd_session *session)
+{
+    bd_quota *quota = session->account->quota;
+    int64_t wait_ns = bd_known_begin(session->waiting, quota), now_ns = bd_now_ns();
+    if (!wait_ns) {
+        session->compile_held_ns = 0;
+        return NULL;
+    }
+    if (!session->compile_held_ns) {
+        session->compile_held_ns = now_ns;
+        atomic_fetch_add(&quota->book->waited[BD_QUOTA_COMPILE], 1);
+    }
+    if (now_ns - session->compile_held_ns >= atomic_load(&quota->book->wait_ns))
+        return bd_quota_refuse(quota, BD_QUOTA_COMPILE);
+    note_due(session, session->compile_held_ns, wait_ns, now_ns);
+    return NULL;
+}
+
 void bd_throttle_advance(bd_core *core)
 {
-    bool look = bd_cache_advance(core->cache);
-    if (core->throttle_due_ns && bd_now_ns() >= core->throttle_due_ns) {
-        core->throttle_due_ns = 0;
-        look = true;
-    }
+    if (!core->throttle_due_ns || bd_now_ns() < core->throttle_due_ns)
+        return;
+    core->throttle_due_ns = 0;
     uint64_t number;
-    void *session;
-    for (size_t cursor = 0; look && bd_map_next(&core->sessions, &cursor, &number, &session);)
+    void *value;
+    for (size_t cursor = 0; bd_map_next(&core->sessions, &cursor, &number, &value);) {
+        bd_session *session = value;
+        if (session->waiting)
+            bd_session_compile(session);
         bd_core_make_ready(core, session);
+    }
 }
 
 int64_t bd_throttle_wait_us(const bd_core *core, int64_t wait_us)
 {
-    int64_t due_ns = bd_cache_due_ns(core->cache);
-    if (core->throttle_due_ns && (!due_ns || core->throttle_due_ns < due_ns))
-        due_ns = core->throttle_due_ns;
-    if (!due_ns)
+    if (!core->throttle_due_ns)
         return wait_us;
-    int64_t left_us = (due_ns - bd_now_ns()) / 1000 + 1;
+    int64_t left_us = (core->throttle_due_ns - bd_now_ns()) / 1000 + 1;
     left_us = left_us > 0 ? left_us : 0;
     return wait_us < 0 || left_us < wait_us ? left_us : wait_us;
 }

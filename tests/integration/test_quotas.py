@@ -254,6 +254,85 @@ def test_compile_time(tokens, tmp_path):  # noqa: F811
         third.close()
 
 
+@pytest.fixture
+def spent(tokens, tmp_path):  # noqa: F811
+    """A daemon of two principals whose time to compile is spent for minutes, and what sets their quotas anew."""
+    one, other = tokens.add("one", "compute"), tokens.add("other", "compute")
+    config = tmp_path / "burnd.conf"
+
+    def write(limits, wait):
+        quota = " ".join(f"token:{name}:compile={limit}" for name, limit in limits.items())
+        config.write_text(f"state_dir = {tmp_path}\ncache_dir = none\nquota_wait = {wait}\nquota = {quota}\n")
+
+    write({"one": "1ms", "other": "2ms"}, "10min")
+    with Daemon(f"--config={config}") as daemon:
+
+        def begin(token, function):
+            wire = daemon.connect(token=token)
+            wire.put(1, F32, [8], struct.pack("<8f", *range(1, 9)))
+            wire.spend(batch(2, record(function, 1), record("log", 1), record("free", [2])))  # more than all the time
+            assert wire.sync()[1] == CODES["OK"]
+            return wire
+
+        def again(limits, wait):
+            write(limits, wait)
+            hang_up(daemon, "reloaded")
+
+        wires = begin(one, "sin"), begin(other, "cos")
+        yield daemon, wires, again
+        for wire in wires:
+            wire.close()
+
+
+def want(daemon, wire, waits):
+    """Asks for a kernel that nobody has had, and waits until that is held back."""
+    wire.spend(batch(4, record("sqrt", 3), record("exp", 1), record("free", [2]), first_op=4))
+    wire.send(frame("SYNC", [2]))
+    assert eventually(lambda: waited(daemon) == waits, 30), waited(daemon)
+
+
+def waited(daemon):
+    return values(scrape(daemon))['burnd_quota_waits_total{quota="compile"}']
+
+
+def test_who_has_time_to_compile_makes_what_another_waits_for(spent):
+    daemon, (one, other), again = spent
+    want(daemon, one, 1)
+    third = daemon.connect()  # without a limit; the same trace
+    third.put(1, F32, [8], struct.pack("<8f", *range(1, 9)))
+    third.spend(batch(4, record("sqrt", 3), record("exp", 1), record("free", [2])))
+    assert third.sync()[1] == CODES["OK"]
+    assert one.expect("SYNCED")[0][1] == CODES["OK"]
+    assert one.get(5, 3)[2] == third.get(5, 3)[2]
+    assert waited(daemon) == 1 and refused(daemon, "compile") == 0
+    third.close()
+
+
+def test_who_gets_time_to_compile_only_later_makes_it(spent):
+    daemon, (one, other), again = spent
+    want(daemon, one, 1)
+    want(daemon, other, 2)
+    again({"one": "1ms", "other": "0"}, "10min")
+    assert other.expect("SYNCED")[0][1] == one.expect("SYNCED")[0][1] == CODES["OK"]
+    assert one.get(5, 3)[2] == other.get(5, 3)[2]
+    assert waited(daemon) == 2 and refused(daemon, "compile") == 0
+
+
+def test_each_hears_of_its_own_time_to_compile(spent):
+    daemon, (one, other), again = spent
+    want(daemon, one, 1)
+    want(daemon, other, 2)
+    again({"one": "1ms", "other": "2ms"}, "0")
+    for wire, limit in ((one, 1), (other, 2)):
+        fields = wire.expect("SYNCED")[0]
+        assert fields[1] == CODES["LIMIT"], fields
+        says(fields[2], "compile", limit)
+    assert refused(daemon, "compile") == 2
+    again({"one": "0", "other": "2ms"}, "10min")  # what was refused is made when it is wanted again
+    one.spend(batch(6, record("sqrt", 5), record("exp", 1), record("free", [2]), first_op=7))
+    assert one.sync(5)[1] == CODES["OK"]
+
+
 def test_minted_tokens_count_as_their_parent(two):
     daemon, one, _ = two("sessions=2")
     parent = daemon.connect(token=one, features=["mint"])

@@ -97,12 +97,10 @@ bd_letter *bd_mailbox_take(bd_mailbox *box)
     return letter;
 }
 
-/* Awake for a while, where that takes nothing from others. */
-static void look_for_letters(const bd_mailbox *box)
+static bool is_filled(void *user)
 {
-    int64_t awake_ns = bd_spare_ns(), end = awake_ns ? bd_now_ns() + awake_ns : 0;
-    while (!atomic_load_explicit(&box->filled, memory_order_acquire) && bd_now_ns() < end)
-        bd_spare_pause();
+    const bd_mailbox *box = user;
+    return atomic_load_explicit(&box->filled, memory_order_acquire);
 }
 
 bd_letter *bd_mailbox_take_all(bd_mailbox *box, int64_t timeout_us)
@@ -110,7 +108,7 @@ bd_letter *bd_mailbox_take_all(bd_mailbox *box, int64_t timeout_us)
     if (timeout_us == 0 && !atomic_load_explicit(&box->filled, memory_order_acquire))
         return NULL;
     if (timeout_us != 0)
-        look_for_letters(box);
+        bd_spare_await(is_filled, box);
     struct timespec end = {0};
     if (timeout_us > 0) {
         clock_gettime(CLOCK_MONOTONIC, &end);

@@ -40,6 +40,9 @@ static uint64_t get_u64(const uint8_t *bytes)
     return get_u32(bytes) | (uint64_t)get_u32(bytes + 4) << 32;
 }
 
+const bd_preface bd_preface_own = {.version_min = BURN_PROTOCOL_VERSION,
+                                   .version_max = BURN_PROTOCOL_VERSION};
+
 void bd_preface_encode(const bd_preface *preface, uint8_t bytes[BURN_PREFACE_BYTES])
 {
     memcpy(bytes, magic, sizeof magic);

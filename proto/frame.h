@@ -19,6 +19,8 @@ typedef struct bd_preface {
     uint32_t status; /* of the daemon's answer: 0, or a bd_code with the range that it speaks */
 } bd_preface;
 
+extern const bd_preface bd_preface_own; /* the version that this build speaks */
+
 void bd_preface_encode(const bd_preface *preface, uint8_t bytes[BURN_PREFACE_BYTES]);
 /* PROTOCOL if the magic is wrong. */
 bd_error *bd_preface_decode(const uint8_t bytes[BURN_PREFACE_BYTES], bd_preface *out) BD_MUST_USE;

@@ -135,6 +135,13 @@ size_t bd_message_encode(const bd_message *message, uint64_t payload_bytes, uint
     return total;
 }
 
+size_t bd_message_begin(const bd_message *message, uint8_t bytes[BD_MESSAGE_BEGIN_BYTES_MAX])
+{
+    bd_preface_encode(&bd_preface_own, bytes);
+    return BURN_PREFACE_BYTES +
+           bd_message_encode(message, 0, bytes + BURN_PREFACE_BYTES, BD_MESSAGE_FRAME_BYTES_MAX);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static bd_error *read_uint(bd_unpack *unpack, uint64_t *out)

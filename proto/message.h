@@ -89,6 +89,11 @@ enum { BD_MESSAGE_FRAME_BYTES_MAX = 1024 };
 size_t bd_message_encode(const bd_message *message, uint64_t payload_bytes, uint8_t *bytes,
                          size_t capacity);
 
+/* The first that one side says: preface and message. Its size; the result is whole only if that is
+ * not above the room. */
+enum { BD_MESSAGE_BEGIN_BYTES_MAX = BURN_PREFACE_BYTES + BD_MESSAGE_FRAME_BYTES_MAX };
+size_t bd_message_begin(const bd_message *message, uint8_t bytes[BD_MESSAGE_BEGIN_BYTES_MAX]);
+
 /* Reads the message of a frame. The caller has skipped unknown types that are IGNORABLE.
  * Errors: PROTOCOL, with the message's and the field's name: unknown type, wrong direction, wrong
  * arity or kind, value out of range, payload above the type's limit, alignment that is not the

@@ -211,7 +211,7 @@ static bd_error *identify_token(bd_access *access, const bd_visitor *visitor, bd
     if (minted)
         memcpy(out->name, minted->parent.name, sizeof out->name);
     else
-        snprintf(out->name, sizeof out->name, "token:%s", token->name);
+        bd_principal_call(out, BD_IDENTITY_TOKEN, token->name);
     if (minted)
         memcpy(out->label, token->name, sizeof out->label);
     out->is_minted = minted != NULL;
@@ -236,7 +236,9 @@ static bd_error *identify_user(bd_access *access, const bd_visitor *visitor, bd_
                 "allow_groups",
                 (unsigned)visitor->uid, (unsigned)geteuid());
     }
-    snprintf(out->name, sizeof out->name, "uid:%u", (unsigned)visitor->uid);
+    char number[16];
+    snprintf(number, sizeof number, "%u", (unsigned)visitor->uid);
+    bd_principal_call(out, BD_IDENTITY_USER, number);
     out->scopes = own ? BD_SCOPE_EVERY : BD_SCOPE_COMPUTE | BD_SCOPE_INFER;
     return NULL;
 }
@@ -249,7 +251,7 @@ bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor, bd_pr
     if (visitor->is_unix)
         return identify_user(access, visitor, out);
     if (*visitor->subject) {
-        snprintf(out->name, sizeof out->name, "cert:%s", visitor->subject);
+        bd_principal_call(out, BD_IDENTITY_CERTIFICATE, visitor->subject);
         out->scopes = access->certificate_scopes;
         return NULL;
     }
@@ -260,7 +262,7 @@ bd_error *bd_access_identify(bd_access *access, const bd_visitor *visitor, bd_pr
                 visitor->is_http ? "send the header Authorization: Bearer TOKEN"
                                  : "set BURN_TOKEN or BURN_TOKEN_FILE");
     }
-    snprintf(out->name, sizeof out->name, "anonymous"); /* what ?insecure accepts */
+    bd_principal_call(out, BD_IDENTITY_NOBODY, ""); /* what ?insecure accepts */
     out->scopes = BD_SCOPE_COMPUTE | BD_SCOPE_INFER | BD_SCOPE_METRICS;
     return NULL;
 }

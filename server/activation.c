@@ -10,15 +10,13 @@
 
 #include "server/net.h"
 
-enum { DESCRIPTORS_MAX = 16 };
-
 static int count(void)
 {
     const char *pid = getenv("LISTEN_PID"), *number = getenv("LISTEN_FDS");
     if (!pid || !number || atoll(pid) != getpid())
         return 0;
     int found = atoi(number);
-    return found < 0 ? 0 : found < DESCRIPTORS_MAX ? found : DESCRIPTORS_MAX;
+    return found < 0 ? 0 : found < BD_LISTENERS_MAX ? found : BD_LISTENERS_MAX;
 }
 
 /* False if it is no listening stream socket of a kind that burnd knows. */
@@ -49,18 +47,23 @@ static bool listed(const bd_text_list *urls, const char *url)
     return false;
 }
 
+bd_error *bd_activation_add_url(bd_config *config, const char *url)
+{
+    if (listed(&config->listen, url))
+        return NULL;
+    return bd_config_set(config, "listen", url, (bd_config_source)config->source.listen);
+}
+
 bd_error *bd_activation_add(bd_config *config)
 {
     for (int i = 0; i < count(); i++) {
         bd_address address;
-        char url[160];
-        if (!address_of(BD_ACTIVATION_FIRST + i, &address))
+        char url[BD_URL_BYTES];
+        if (!address_of(BD_INHERITED_FIRST + i, &address))
             BD_FAIL(INVALID, "LISTEN_FDS: descriptor %d is no Unix or TCP socket that listens",
-                    BD_ACTIVATION_FIRST + i);
-        bd_net_url(BD_ACTIVATION_FIRST + i, &address, url, sizeof url);
-        if (listed(&config->listen, url))
-            continue;
-        BD_TRY(bd_config_set(config, "listen", url, (bd_config_source)config->source.listen));
+                    BD_INHERITED_FIRST + i);
+        bd_net_url(BD_INHERITED_FIRST + i, &address, url, sizeof url);
+        BD_TRY(bd_activation_add_url(config, url));
     }
     return NULL;
 }
@@ -87,11 +90,11 @@ int bd_activation_find(const bd_address *address)
 {
     for (int i = 0; i < count(); i++) {
         bd_address bound;
-        if (address_of(BD_ACTIVATION_FIRST + i, &bound) && same(address, &bound)) {
-            int flags = fcntl(BD_ACTIVATION_FIRST + i, F_GETFL);
-            fcntl(BD_ACTIVATION_FIRST + i, F_SETFL, flags | O_NONBLOCK);
-            fcntl(BD_ACTIVATION_FIRST + i, F_SETFD, FD_CLOEXEC);
-            return BD_ACTIVATION_FIRST + i;
+        if (address_of(BD_INHERITED_FIRST + i, &bound) && same(address, &bound)) {
+            int flags = fcntl(BD_INHERITED_FIRST + i, F_GETFL);
+            fcntl(BD_INHERITED_FIRST + i, F_SETFL, flags | O_NONBLOCK);
+            fcntl(BD_INHERITED_FIRST + i, F_SETFD, FD_CLOEXEC);
+            return BD_INHERITED_FIRST + i;
         }
     }
     return -1;

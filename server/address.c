@@ -83,13 +83,16 @@ static bd_error *parse_tcp(const char *url, const char *text, bd_address *out)
     bd_address address;
     bool loopback = false;
     BD_TRY(parse_host(url, text, &address, &loopback));
-    const char *query = strchr(text, '?');
+    const char *query = text + strcspn(text, "?/");
     if (!loopback)
         BD_FAIL(DENIED,
                 "%.128s: plain TCP has no encryption and no identity, and is allowed on loopback "
                 "only; write tls://",
                 url);
-    if (!query || (strcmp(query, "?insecure") != 0 && strcmp(query, "?insecure=1") != 0))
+    if (*query && strcmp(query, "?insecure") != 0 && strcmp(query, "?insecure=1") != 0)
+        BD_FAIL(INVALID, "%.128s: \"%.64s\" is not ?insecure, which is all that may stand there",
+                url, query);
+    if (!*query)
         BD_FAIL(DENIED,
                 "%.128s: plain TCP has no encryption and no identity; write tls://, or add "
                 "?insecure to accept that",

@@ -14,9 +14,15 @@ typedef struct bd_address {
     struct sockaddr_storage storage;
     char path[128]; /* of a Unix socket */
     uint64_t device, inode; /* of the socket file, once it is bound */
+    bool is_managed;        /* a service manager made the socket */
 } bd_address;
 
-enum { BD_DEFAULT_PORT = 7867 };
+enum {
+    BD_DEFAULT_PORT = 7867,
+    BD_LISTENERS_MAX = 16,
+    BD_URL_BYTES = 160,     /* of an address, as text */
+    BD_INHERITED_FIRST = 3, /* the descriptor of the first socket that another process made */
+};
 
 /* unix:///path, tls://host[:port], or tcp://127.0.0.1[:port]?insecure (port 0: any free one). Hosts
  * are numbers, IPv6 in brackets, or localhost.

@@ -166,7 +166,7 @@ static bool may_cancel(const bd_connection *connection, const bd_connection *tar
     if (connection == target || (mine->scopes & BD_SCOPE_ADMIN))
         return true;
     return strcmp(mine->name, target->session.principal.name) == 0 &&
-           strcmp(mine->name, "anonymous") != 0;
+           !bd_principal_is(mine, BD_IDENTITY_NOBODY);
 }
 
 bd_error *bd_admin_cancel_work(bd_connection *connection,

@@ -403,8 +403,7 @@ static bd_error *take_preface(bd_connection *connection, const uint8_t *bytes, s
         BD_FAIL(PROTOCOL, "the peer does not speak the burnd protocol");
     if (connection->preface_bytes < BURN_PREFACE_BYTES)
         return NULL;
-    bd_preface theirs,
-        ours = {.version_min = BURN_PROTOCOL_VERSION, .version_max = BURN_PROTOCOL_VERSION};
+    bd_preface theirs, ours = bd_preface_own;
     BD_TRY(bd_preface_decode(connection->preface, &theirs));
     bool common = theirs.version_min <= ours.version_max && theirs.version_max >= ours.version_min;
     if (!common)

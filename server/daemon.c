@@ -441,11 +441,15 @@ static bd_error *open_listener(bd_daemon *daemon, const char *url)
 static bd_error *open_listeners(bd_daemon *daemon)
 {
     const bd_text_list *urls = &daemon->config->listen;
+    char url[BD_URL_BYTES];
+    for (int i = 0; bd_rebirth_url(i, url); i++)
+        BD_TRY(open_listener(daemon, url));
+    if (daemon->listener_count)
+        return NULL;
     for (size_t i = 0; i < urls->count; i++)
         BD_TRY(open_listener(daemon, urls->items[i]));
     if (urls->count)
         return NULL;
-    char url[160];
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     if (runtime && *runtime == '/')
         snprintf(url, sizeof url, "unix://%s/burnd.sock", runtime);

@@ -22,7 +22,7 @@ typedef struct bd_daemon bd_daemon;
 typedef struct bd_web bd_web;
 typedef struct bd_websocket bd_websocket;
 
-enum { BD_RECEIVE_BYTES = 256 * 1024, BD_LISTENERS_MAX = 16, BD_DESCRIPTORS_RESERVED = 32 };
+enum { BD_RECEIVE_BYTES = 256 * 1024, BD_DESCRIPTORS_RESERVED = 32 };
 
 typedef struct bd_listener {
     bd_daemon *daemon;
@@ -30,7 +30,7 @@ typedef struct bd_listener {
     int fd; /* -1: not open */
     bool paused; /* no descriptors are left; the tick tries again */
     bd_address address;
-    char url[160];
+    char url[BD_URL_BYTES];
 } bd_listener;
 
 typedef enum bd_way { BD_WAY_IN, BD_WAY_OUT, BD_WAY_COUNT } bd_way;

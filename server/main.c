@@ -99,6 +99,8 @@ static int obey(const bd_options *options, bd_config *config, command_line line)
     }
     bd_error *error = read_configuration(options, config);
     if (!error)
+        error = bd_rebirth_keep(config);
+    if (!error)
         error = check_addresses(config);
     if (error)
         return complain(error, options->embedded_fd, EXIT_CONFIG);

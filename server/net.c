@@ -111,7 +111,8 @@ bd_error *bd_net_listen(const char *url, bool for_others, int *out_fd, bd_addres
     int inherited = bd_activation_find(&address);
     if (inherited >= 0) {
         *out_fd = inherited;
-        *out_address = address; /* without an inode: the file is the service manager's */
+        address.is_managed = true; /* without an inode: the file is not removed */
+        *out_address = address;
         bd_rebirth_claim(url, out_address);
         return NULL;
     }

@@ -9,6 +9,40 @@ static const char *const scope_names[] = {
 #include "server/scopes.def"
 };
 
+static const char *const identity_begins[] = {
+#define IDENTITY(NAME, begin, rest) begin,
+#include "server/identities.def"
+};
+
+void bd_principal_call(bd_principal *principal, bd_identity kind, const char *rest)
+{
+    snprintf(principal->name, sizeof principal->name, "%s%s", identity_begins[kind], rest);
+}
+
+static bool begins(const char *text, size_t size_bytes, int kind)
+{
+    size_t size = strlen(identity_begins[kind]);
+    return size_bytes >= size && memcmp(text, identity_begins[kind], size) == 0;
+}
+
+bool bd_principal_is(const bd_principal *principal, bd_identity kind)
+{
+    return begins(principal->name, strlen(principal->name), kind);
+}
+
+bool bd_principal_is_name(const char *text, size_t size_bytes)
+{
+    int kind = 0;
+    while (kind < BD_IDENTITY_COUNT && !begins(text, size_bytes, kind))
+        kind++;
+    if (kind == BD_IDENTITY_COUNT)
+        return false;
+    size_t size = strlen(identity_begins[kind]), rest = size_bytes - size;
+    if (kind == BD_IDENTITY_USER)
+        return rest > 0 && strspn(text + size, "0123456789") >= rest;
+    return (kind == BD_IDENTITY_NOBODY) == (rest == 0);
+}
+
 bd_error *bd_scopes_parse(const char *text, size_t size_bytes, unsigned *out)
 {
     static const char separators[] = " \t,";

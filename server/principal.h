@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A principal: who speaks on a session, and what he may do. Names are uid:N, token:NAME,
- * cert:SUBJECT, and anonymous on plain TCP; node:KEY is kept for other daemons. Pure values;
- * thread: any. */
+ * A principal: who speaks on a session, and what he may do. Names are those of identities.def, the
+ * last one on plain TCP; node:KEY is kept for other daemons. Pure values; thread: any. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,6 +16,12 @@ enum {
     BD_TOKEN_NAME_BYTES = 65,
     BD_TOKEN_DIGEST_BYTES = 32,
 };
+
+typedef enum bd_identity {
+#define IDENTITY(NAME, begin, rest) BD_IDENTITY_##NAME,
+#include "server/identities.def"
+    BD_IDENTITY_COUNT,
+} bd_identity;
 
 typedef enum bd_scope_bit {
 #define SCOPE(name, NAME, says) BD_SCOPE_BIT_##NAME,
@@ -39,6 +44,12 @@ typedef struct bd_principal {
     bool is_minted;
     char label[BD_TOKEN_NAME_BYTES];       /* of a minted token */
 } bd_principal;
+
+/* rest: what follows in names of the kind. */
+void bd_principal_call(bd_principal *principal, bd_identity kind, const char *rest);
+bool bd_principal_is(const bd_principal *principal, bd_identity kind);
+/* Whether a principal can have this name; what follows after "uid:" is a number. */
+bool bd_principal_is_name(const char *text, size_t size_bytes);
 
 /* Names separated by blanks or commas. INVALID with the names that there are. */
 bd_error *bd_scopes_parse(const char *text, size_t size_bytes, unsigned *out) BD_MUST_USE;

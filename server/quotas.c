@@ -4,10 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/principal.h"
+
 /* The least credit with which a session works: that of the key credit. */
 static const uint64_t credit_bytes_min = 4 << 20;
 
 /* ---- limits ---------------------------------------------------------------------------------- */
+
+static const char quota_names[] =
+#define QUOTA(key, NAME, seconds, unit) " " #key
+#include "proto/base/quotas.def"
+    ;
+
+static const char identity_forms[] =
+#define IDENTITY(NAME, begin, rest) " " begin rest
+#include "server/identities.def"
+    ;
 
 /* The parts of "token:ci:memory=4GiB". */
 typedef struct quota_line {
@@ -25,20 +37,8 @@ static bd_error *find_kind(const char *name, size_t size, bd_quota_kind *out)
             return NULL;
         }
     }
-    BD_FAIL(NOT_FOUND, "there is no quota \"%.*s\"; there are sessions, memory, queue, requests, "
-                       "ops and compile", (int)(size < 32 ? size : 32), name);
-}
-
-/* As access.c calls them. */
-static bool is_name(const char *text, size_t size)
-{
-    static const char *const kinds[] = {"token:", "cert:"};
-    if (size > 4 && strncmp(text, "uid:", 4) == 0)
-        return strspn(text + 4, "0123456789") == size - 4;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (size > strlen(kinds[i]) && strncmp(text, kinds[i], strlen(kinds[i])) == 0)
-            return true;
-    return size == 9 && memcmp(text, "anonymous", 9) == 0;
+    BD_FAIL(NOT_FOUND, "there is no quota \"%.*s\"; there are%s",
+            (int)(size < 32 ? size : 32), name, quota_names);
 }
 
 static bd_error *parse(const char *text, quota_line *out)
@@ -48,9 +48,9 @@ static bd_error *parse(const char *text, quota_line *out)
     const char *equals = strrchr(text, '='), *colon = equals;
     while (colon && colon > text && *colon != ':')
         colon--;
-    if (!colon || !is_name(text, (size_t)(colon - text)))
-        BD_FAIL(INVALID, "quota: \"%.100s\" is not like token:NAME:memory=4GiB, with uid:1000, "
-                         "token:NAME, cert:SUBJECT or anonymous before it", text);
+    if (!colon || !bd_principal_is_name(text, (size_t)(colon - text)))
+        BD_FAIL(INVALID, "quota: \"%.100s\" is not like token:NAME:memory=4GiB; identities are%s",
+                text, identity_forms);
     BD_TRY_NOTE(find_kind(colon + 1, (size_t)(equals - colon) - 1, &out->kind), "quota %.100s",
                 text);
     snprintf(key, sizeof key, "principal_%s", bd_quota_name(out->kind));

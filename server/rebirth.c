@@ -31,8 +31,9 @@ static const char variable[] = "BURN_REBIRTH";
 extern char **environ;
 
 typedef struct socket_file {
-    uint64_t device, inode; /* 0: the service manager's */
-    char url[160];
+    uint64_t device, inode;
+    unsigned is_managed;
+    char url[BD_URL_BYTES];
 } socket_file;
 
 /* ---- what is inherited ----------------------------------------------------------------------- */
@@ -49,14 +50,26 @@ static const char *left(bd_rebirth *out)
     return text + used;
 }
 
+/* The next word of a text; false at its end, or if the word is no URL. */
+static bool next_url(const char **at, char url[BD_URL_BYTES])
+{
+    const char *word = *at + strspn(*at, " ");
+    size_t size = strcspn(word, " ");
+    if (size == 0 || size >= BD_URL_BYTES)
+        return false;
+    snprintf(url, BD_URL_BYTES, "%.*s", (int)size, word);
+    *at = word + size;
+    return true;
+}
+
 static bool next_file(const char **at, socket_file *out)
 {
     int used = 0;
-    if (!*at || sscanf(*at, " %" SCNu64 " %" SCNu64 " %159s%n", &out->device, &out->inode,
-                       out->url, &used) != 3)
+    if (!*at || sscanf(*at, " %" SCNu64 " %" SCNu64 " %u%n", &out->device, &out->inode,
+                       &out->is_managed, &used) != 3)
         return false;
     *at += used;
-    return true;
+    return next_url(at, out->url);
 }
 
 /* Signals that come between two processes wait for the second one. */
@@ -87,12 +100,41 @@ bd_error *bd_rebirth_listen(bd_config *config)
     const char *at = left(&ignored);
     if (!at)
         return bd_activation_add(config);
+    while (next_file(&at, &file))
+        if (file.is_managed)
+            BD_TRY(bd_activation_add_url(config, file.url));
+    return NULL;
+}
+
+bd_error *bd_rebirth_keep(bd_config *config)
+{
+    bd_rebirth ignored;
+    socket_file file;
+    char url[BD_URL_BYTES];
+    const char *at = left(&ignored);
+    if (!at)
+        return NULL;
+    while (next_file(&at, &file))
+        ;
     for (size_t i = 0; i < config->listen.count; i++)
         bd_free(config->listen.items[i]);
     bd_vec_clear(&config->listen);
-    while (next_file(&at, &file))
-        BD_TRY(bd_config_set(config, "listen", file.url, (bd_config_source)config->source.listen));
+    for (at += strcspn(at, "|"), at += *at == '|'; next_url(&at, url);)
+        BD_TRY(bd_config_set(config, "listen", url, (bd_config_source)config->source.listen));
     return NULL;
+}
+
+bool bd_rebirth_url(int index, char url[BD_URL_BYTES])
+{
+    bd_rebirth ignored;
+    socket_file file;
+    const char *at = left(&ignored);
+    bool found = next_file(&at, &file);
+    while (found && index-- > 0)
+        found = next_file(&at, &file);
+    if (found)
+        memcpy(url, file.url, sizeof file.url);
+    return found;
 }
 
 void bd_rebirth_claim(const char *url, bd_address *address)
@@ -104,6 +146,7 @@ void bd_rebirth_claim(const char *url, bd_address *address)
             continue;
         address->device = file.device;
         address->inode = file.inode;
+        address->is_managed = file.is_managed;
     }
 }
 
@@ -175,7 +218,7 @@ static void close_all_on_exec(void)
         return;
     for (struct dirent *entry; (entry = readdir(folder));) {
         int fd = atoi(entry->d_name);
-        if (fd >= BD_ACTIVATION_FIRST)
+        if (fd >= BD_INHERITED_FIRST)
             fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
     closedir(folder);
@@ -187,13 +230,13 @@ static bool pass_listeners(bd_daemon *daemon)
     int copies[BD_LISTENERS_MAX];
     for (int i = 0; i < daemon->listener_count; i++) {
         copies[i] = fcntl(daemon->listeners[i].fd, F_DUPFD_CLOEXEC,
-                          BD_ACTIVATION_FIRST + BD_LISTENERS_MAX);
+                          BD_INHERITED_FIRST + BD_LISTENERS_MAX);
         if (copies[i] < 0)
             return false;
     }
     close_all_on_exec();
     for (int i = 0; i < daemon->listener_count; i++) {
-        if (dup2(copies[i], BD_ACTIVATION_FIRST + i) < 0)
+        if (dup2(copies[i], BD_INHERITED_FIRST + i) < 0)
             return false;
     }
     return true;
@@ -201,16 +244,23 @@ static bool pass_listeners(bd_daemon *daemon)
 
 static char *describe(const bd_daemon *daemon)
 {
-    size_t room = WORD_BYTES * (BD_LISTENERS_MAX + 1);
+    const bd_text_list *urls = &daemon->config->listen;
+    size_t room = WORD_BYTES * (BD_LISTENERS_MAX + 2);
+    for (size_t i = 0; i < urls->count; i++)
+        room += strlen(urls->items[i]) + 1;
     char *text = bd_alloc(room);
     size_t used =
         (size_t)snprintf(text, room, "%s=%" PRIu64 " %" PRId64 " %" PRId64, variable,
                          daemon->rebirth.restarts + 1, now_ms(), daemon->rebirth.wait_ms);
     for (int i = 0; i < daemon->listener_count; i++) {
         const bd_listener *listener = &daemon->listeners[i];
-        used += (size_t)snprintf(text + used, room - used, " %" PRIu64 " %" PRIu64 " %s",
-                                 listener->address.device, listener->address.inode, listener->url);
+        used += (size_t)snprintf(text + used, room - used, " %" PRIu64 " %" PRIu64 " %d %s",
+                                 listener->address.device, listener->address.inode,
+                                 listener->address.is_managed, listener->url);
     }
+    used += (size_t)snprintf(text + used, room - used, " |");
+    for (size_t i = 0; i < urls->count; i++)
+        used += (size_t)snprintf(text + used, room - used, " %s", urls->items[i]);
     return text;
 }
 

@@ -103,13 +103,16 @@ static void settle(bd_device *device, bd_cuda_flight *flight)
     flight->error = NULL;
 }
 
+static bool is_one_waiting(void *user)
+{
+    const bd_cuda_flights *flights = user;
+    return atomic_load_explicit(&flights->waiting, memory_order_acquire) != 0;
+}
+
 /* The next one on its way; NULL: there will be none any more. */
 static bd_cuda_flight *next_flight(bd_cuda_flights *flights)
 {
-    int64_t begin = bd_now_ns(), spin_ns = bd_spare_ns();
-    while (atomic_load_explicit(&flights->waiting, memory_order_acquire) == 0 &&
-           bd_now_ns() - begin < spin_ns)
-        pause_some();
+    bd_spare_await(is_one_waiting, flights);
     pthread_mutex_lock(&flights->lock);
     while (!flights->first && !flights->closing)
         pthread_cond_wait(&flights->changed, &flights->lock);

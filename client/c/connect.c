@@ -188,9 +188,13 @@ static bd_error *take_resume(burn_context *context, const char *text, size_t siz
 /* Whether it is one of the keys, with its value; insecure may be copied from a listener's URL. */
 static bool is_known(const char *pair, size_t size)
 {
-    static const char *const begins[] = {"device=", "pin=", "resume=", "insecure"};
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (size >= strlen(begins[i]) && memcmp(pair, begins[i], strlen(begins[i])) == 0)
+    static const char *const keys[] = {"device=", "pin=", "resume="};
+    static const char *const wholes[] = {"insecure", "insecure=1"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (size >= strlen(keys[i]) && memcmp(pair, keys[i], strlen(keys[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+        if (size == strlen(wholes[i]) && memcmp(pair, wholes[i], size) == 0)
             return true;
     return false;
 }

@@ -142,9 +142,10 @@ void bd_resume_settle(burn_context *context);
 /* A frame begins that must come as one message. */
 void bd_resume_frame(burn_context *context, uint64_t size_bytes);
 void bd_resume_end(burn_context *context); /* nothing is kept any more */
-/* Makes a lost connection anew, where both sides go on; or gives up. After an error (CANCELLED by
- * an interrupt) it is as lost as before and may be tried again. */
-bd_error *bd_resume(burn_context *context, bool *out_given_up) BD_MUST_USE;
+/* Makes a lost connection anew, where both sides go on; or gives up for a reason, which is the
+ * caller's (else NULL). After an error (CANCELLED by an interrupt) it is as lost as before and may
+ * be tried again. */
+bd_error *bd_resume(burn_context *context, bd_error **out_reason) BD_MUST_USE;
 
 /* ---- connect.c ---- */
 /* To the same daemon again. */

@@ -251,7 +251,7 @@ static int64_t grace_end_us(const burn_context *context)
 }
 
 /* An error: the user interrupted it, or closed the connection. */
-static bd_error *try_again_and_again(burn_context *context, bool *out_given_up)
+static bd_error *try_again_and_again(burn_context *context, bd_error **out_reason)
 {
     for (int delay_ms = DELAY_MS_MIN;;) {
         hang_up(context);
@@ -260,34 +260,35 @@ static bd_error *try_again_and_again(burn_context *context, bool *out_given_up)
         bd_code code = bd_error_code(error);
         if (!error || code == BD_CODE_CANCELLED || context->closed)
             return error;
-        bd_error_free(error);
         if (further) { /* the daemon's grace begins anew */
             context->resume_until_us = grace_end_us(context);
             delay_ms = DELAY_MS_MIN;
         }
         int64_t next_us = bd_now_us() + (int64_t)delay_ms * 1000;
-        *out_given_up = (code != BD_CODE_UNAVAILABLE && code != BD_CODE_DEADLINE) ||
-                        next_us >= context->resume_until_us;
-        if (*out_given_up)
+        if ((code != BD_CODE_UNAVAILABLE && code != BD_CODE_DEADLINE) ||
+            next_us >= context->resume_until_us) {
+            *out_reason = error;
             return NULL;
+        }
+        bd_error_free(error);
         for (int64_t left_us; (left_us = next_us - bd_now_us()) > 0;)
             BD_TRY(bd_pause(context, -1, 0, (int)(left_us / 1000 + 1)));
         delay_ms = delay_ms * 2 < DELAY_MS_MAX ? delay_ms * 2 : DELAY_MS_MAX;
     }
 }
 
-bd_error *bd_resume(burn_context *context, bool *out_given_up)
+bd_error *bd_resume(burn_context *context, bd_error **out_reason)
 {
-    *out_given_up = false;
+    *out_reason = NULL;
     if (context->resuming) /* by another thread */
         return bd_pause(context, -1, 0, DELAY_MS_MIN);
     if (!context->resume_until_us)
         context->resume_until_us = grace_end_us(context);
     context->resuming = true;
     context->resumes = false; /* bytes of handshakes are not kept, nor is their loss one */
-    bd_error *error = try_again_and_again(context, out_given_up);
+    bd_error *error = try_again_and_again(context, out_reason);
     context->resuming = false;
-    context->resumes = !*out_given_up;
+    context->resumes = !*out_reason;
     if (!error) {
         context->lost = false;
         context->unread = true;

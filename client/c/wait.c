@@ -14,7 +14,7 @@
 
 enum { DIRECT_BYTES_MIN = 4096, STUCK_MS = 2000 };
 
-static bd_error *lost(burn_context *context, const char *doing, int number)
+static bd_error *describe(burn_context *context, const char *doing, int number)
 {
     char reason[128];
     const char *how = number == EPROTO && context->secure
@@ -24,15 +24,24 @@ static bd_error *lost(burn_context *context, const char *doing, int number)
                 strncmp(context->url, "tcp:", 4) == 0;
     const char *hint = mute ? "; if TLS is spoken there, write tls://" : "";
     const char *farewell = bd_client_farewell(context->client);
-    bd_error *error =
-        *farewell ? BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection: %s",
-                             context->url, farewell)
-        : number ? BD_ERROR(UNAVAILABLE, "the connection to %s failed while %s: %s%s", context->url,
-                            doing, how, hint)
-                 : BD_ERROR(UNAVAILABLE, "the daemon at %s closed the connection%s", context->url,
-                            hint);
-    bd_client_fail(context->client, bd_error_retain(error));
-    return error;
+    if (*farewell)
+        BD_FAIL(UNAVAILABLE, "the daemon at %s closed the connection: %s", context->url, farewell);
+    if (number)
+        BD_FAIL(UNAVAILABLE, "the connection to %s failed while %s: %s%s", context->url, doing, how,
+                hint);
+    BD_FAIL(UNAVAILABLE, "the daemon at %s closed the connection%s", context->url, hint);
+}
+
+/* The connection has failed. */
+static bd_error *fail(burn_context *context, bd_error *own_error)
+{
+    bd_client_fail(context->client, bd_error_retain(own_error));
+    return own_error;
+}
+
+static bd_error *lost(burn_context *context, const char *doing, int number)
+{
+    return fail(context, describe(context, doing, number));
 }
 
 /* ---- without waiting ------------------------------------------------------------------------- */
@@ -154,14 +163,20 @@ static bd_error *hear_out(burn_context *context)
 /* The connection is lost: makes it anew, or fails. */
 bd_error *bd_come_back(burn_context *context)
 {
-    bool given_up = false;
+    bd_error *reason = NULL;
     if (!context->resuming && !context->resume_until_us)
         BD_TRY(hear_out(context));
     if (*bd_client_farewell(context->client))
-        given_up = true;
-    else
-        BD_TRY(bd_resume(context, &given_up));
-    return given_up ? lost(context, "reading", context->lost_errno) : NULL;
+        return lost(context, "reading", context->lost_errno);
+    BD_TRY(bd_resume(context, &reason));
+    if (!reason)
+        return NULL;
+    bd_error *error = describe(context, "reading", context->lost_errno);
+    bd_error *whole = BD_ERROR(UNAVAILABLE, "%s, and could not be resumed: %s",
+                               bd_error_text(error), bd_error_text(reason));
+    bd_error_free(error);
+    bd_error_free(reason);
+    return fail(context, whole);
 }
 
 void bd_await_reader(burn_context *context)
@@ -174,17 +189,28 @@ void bd_await_reader(burn_context *context)
     pthread_cond_timedwait(&context->fed, &context->lock, &until);
 }
 
-/* Looks for a while before it sleeps, where that takes nothing from others. */
+typedef struct reception {
+    int fd;
+    void *bytes;
+    size_t size;
+    ssize_t count;
+} reception;
+
+static bool has_come(void *user)
+{
+    reception *reception = user;
+    reception->count = recv(reception->fd, reception->bytes, reception->size, MSG_DONTWAIT);
+    return reception->count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+/* Looks for a while before it sleeps. */
 static ssize_t receive(int fd, void *bytes, size_t size)
 {
-    int64_t awake_ns = bd_spare_ns(), end = awake_ns ? bd_now_ns() + awake_ns : 0;
-    while (bd_now_ns() < end) {
-        ssize_t count = recv(fd, bytes, size, MSG_DONTWAIT);
-        if (count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
-            return count;
-        bd_spare_pause();
-    }
-    return recv(fd, bytes, size, 0);
+    reception reception = {.fd = fd, .bytes = bytes, .size = size, .count = -1};
+    errno = EAGAIN;
+    bd_spare_await(has_come, &reception);
+    bool waits = reception.count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    return waits ? recv(fd, bytes, size, 0) : reception.count;
 }
 
 /* A small answer is awaited in recv itself: one system call less than by poll. */

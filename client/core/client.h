@@ -74,12 +74,13 @@ const char *bd_client_farewell(const bd_client *client);
 
 /* ---- resuming: what both sides count, from HELLO and WELCOME on ---- */
 uint64_t bd_client_peer_received(const bd_client *client);
-enum { BD_CLIENT_RESUME_BYTES_MAX = BURN_PREFACE_BYTES + BD_MESSAGE_FRAME_BYTES_MAX };
+enum { BD_CLIENT_RESUME_BYTES_MAX = BD_MESSAGE_BEGIN_BYTES_MAX };
 /* What a new connection says first: preface and RESUME; its size. */
 size_t bd_client_resume(const bd_client *client, const char *token,
                         uint8_t bytes[BD_CLIENT_RESUME_BYTES_MAX]);
 /* The answer, as far as it has come: as long as *out_wanted is more than that, so much is awaited.
- * Then *out_received is set, or the error is NOT_FOUND or the like: trying again makes no sense. */
+ * Then *out_received is set, or the error is the daemon's: after UNAVAILABLE trying again makes
+ * sense. */
 bd_error *bd_client_resumed(const uint8_t *bytes, size_t size_bytes, size_t *out_wanted,
                             uint64_t *out_received) BD_MUST_USE;
 /* The daemon need not wait for it to come again. */

@@ -53,7 +53,11 @@ struct bd_client {
     uint64_t next_request;
 };
 
-/* input.c */
+/* session.c */
+/* Whether the daemon speaks what this client speaks. */
+bd_error *bd_client_check_preface(const uint8_t bytes[BURN_PREFACE_BYTES]) BD_MUST_USE;
+/* An error as the daemon said it. */
+bd_error *bd_client_remote_error(uint64_t code, bd_text text, uint64_t op_index) BD_MUST_USE;
 void bd_client_end_pending(bd_client *client, bd_pending *pending, bd_error *own_error);
 /* output.c */
 void bd_client_send_control(bd_client *client, const bd_message *message);

@@ -7,16 +7,12 @@
 size_t bd_client_resume(const bd_client *client, const char *token,
                         uint8_t bytes[BD_CLIENT_RESUME_BYTES_MAX])
 {
-    bd_preface preface = {.version_min = BURN_PROTOCOL_VERSION,
-                          .version_max = BURN_PROTOCOL_VERSION};
     bd_message message = {.type = BD_MESSAGE_RESUME,
                           .resume = {.version = BURN_PROTOCOL_VERSION,
                                      .token = bd_text_of(token),
                                      .key = bd_text_of(client->facts.resume_key),
                                      .received = client->received}};
-    bd_preface_encode(&preface, bytes);
-    return BURN_PREFACE_BYTES +
-           bd_message_encode(&message, 0, bytes + BURN_PREFACE_BYTES, BD_MESSAGE_FRAME_BYTES_MAX);
+    return bd_message_begin(&message, bytes);
 }
 
 bd_error *bd_client_resumed(const uint8_t *bytes, size_t size_bytes, size_t *out_wanted,
@@ -24,7 +20,11 @@ bd_error *bd_client_resumed(const uint8_t *bytes, size_t size_bytes, size_t *out
 {
     bd_frame frame;
     bd_message message;
-    *out_wanted = BURN_PREFACE_BYTES + BURN_FRAME_HEADER_BYTES;
+    *out_wanted = BURN_PREFACE_BYTES;
+    if (size_bytes < *out_wanted)
+        return NULL;
+    BD_TRY(bd_client_check_preface(bytes));
+    *out_wanted += BURN_FRAME_HEADER_BYTES;
     if (size_bytes < *out_wanted)
         return NULL;
     BD_TRY(bd_frame_decode(bytes + BURN_PREFACE_BYTES, &frame));
@@ -41,5 +41,5 @@ bd_error *bd_client_resumed(const uint8_t *bytes, size_t size_bytes, size_t *out
     }
     if (message.type != BD_MESSAGE_ERROR)
         BD_FAIL(PROTOCOL, "an answer to RESUME of another kind");
-    BD_FAIL(NOT_FOUND, "%.*s", (int)message.error.text.size_bytes, message.error.text.bytes);
+    return bd_client_remote_error(message.error.code, message.error.text, 0);
 }

@@ -21,9 +21,7 @@ bd_client *bd_client_create(const char *library, const char *device, const char 
     client->next_id = client->next_request = 1;
     bd_frame_parser_init(&client->parser, BURN_MESSAGE_BYTES_MAX, BURN_REPORT_BYTES_MAX);
     uint8_t *room = bd_fifo_reserve(&client->control, BURN_PREFACE_BYTES);
-    bd_preface preface = {.version_min = BURN_PROTOCOL_VERSION,
-                          .version_max = BURN_PROTOCOL_VERSION};
-    bd_preface_encode(&preface, room);
+    bd_preface_encode(&bd_preface_own, room);
     bd_fifo_commit(&client->control, BURN_PREFACE_BYTES);
     bd_message hello = {.type = BD_MESSAGE_HELLO,
                         .hello = {.client = bd_text_of(library),
@@ -109,7 +107,7 @@ static bd_pending *find(bd_client *client, uint64_t request)
     return NULL; /* it was forgotten */
 }
 
-static bd_error *remote_error(uint64_t code, bd_text text, uint64_t op_index)
+bd_error *bd_client_remote_error(uint64_t code, bd_text text, uint64_t op_index)
 {
     char words[BD_ERROR_TEXT_MAX];
     bd_text_copy(text, words, sizeof words);
@@ -293,7 +291,8 @@ static bd_error *end_message(bd_client *client)
         break;
     case BD_MESSAGE_ERROR: {
         bd_error *error =
-            remote_error(message->error.code, message->error.text, message->error.op_index);
+            bd_client_remote_error(message->error.code, message->error.text,
+                                   message->error.op_index);
         if (message->error.request == 0 && client->phase == BD_CLIENT_OPEN)
             return bd_error_note(error, "the daemon ended the connection");
         if (message->error.request == 0)
@@ -318,7 +317,7 @@ static bd_error *end_message(bd_client *client)
         end_request(client, message->synced.request,
                     message->synced.code == BD_CODE_OK
                         ? NULL
-                        : remote_error(message->synced.code, message->synced.text,
+                        : bd_client_remote_error(message->synced.code, message->synced.text,
                                        message->synced.op_index));
         break;
     case BD_MESSAGE_IMPORTED:
@@ -337,14 +336,13 @@ static bd_error *end_message(bd_client *client)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static bd_error *take_preface(bd_client *client)
+bd_error *bd_client_check_preface(const uint8_t bytes[BURN_PREFACE_BYTES])
 {
     bd_preface preface;
-    BD_TRY(bd_preface_decode(client->preface, &preface));
+    BD_TRY(bd_preface_decode(bytes, &preface));
     if (preface.status != 0 || preface.version_min != BURN_PROTOCOL_VERSION)
         BD_FAIL(UNSUPPORTED, "the daemon speaks protocol versions %u to %u, this client %d",
                 preface.version_min, preface.version_max, BURN_PROTOCOL_VERSION);
-    client->phase = BD_CLIENT_HELLO;
     return NULL;
 }
 
@@ -363,7 +361,8 @@ static bd_error *take(bd_client *client, const uint8_t *bytes, size_t size_bytes
             BD_FAIL(PROTOCOL, "what listens there does not speak the burnd protocol");
         if (client->preface_bytes < BURN_PREFACE_BYTES)
             return NULL;
-        BD_TRY(take_preface(client));
+        BD_TRY(bd_client_check_preface(client->preface));
+        client->phase = BD_CLIENT_HELLO;
     }
     for (;;) {
         size_t taken = 0;

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "proto/base/clock.h"
-
 enum {
     AWAKE_NS = 50000,
     LOOK_NS = 10000000,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cuda backend over tests/cuda/emulator: kernels of rows in all their entries against NumPy, launches that fail."""
+import json
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 import wire
+from test_admin import ctl
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -200,6 +202,45 @@ def test_a_shared_daemon_begins_anew_when_its_device_is_gone_for_the_process(cac
         assert b"\nburnd_device_restarts_total 2\n" in text
         daemon.process.terminate()
         assert daemon.process.wait(60) == 0 and not os.path.exists(path)  # the file that the first process made
+
+
+STARTER = """
+import os, socket, sys
+sock = socket.socket(socket.AF_UNIX)
+sock.bind(sys.argv[1])
+sock.listen()
+os.dup2(sock.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("managed", [False, True])
+def test_who_began_anew_names_addresses_that_changed(cache, tmp_path, managed):
+    """Also those that the configuration names; and the service manager's never, which it does not name."""
+    path, config = str(tmp_path / "burnd.sock"), tmp_path / "burnd.conf"
+    same = "tcp://127.0.0.1:0?insecure" + ("" if managed else f" unix://{path}")
+    config.write_text(f"state_dir = {tmp_path}\nlisten = {same}\n")
+    emulated = {"LD_LIBRARY_PATH": str(ROOT / "build/release/tests/emulator"), "BURND_DEVICE": "cuda",
+                "BURND_CACHE_DIR": str(cache), "EMULATOR_FAIL": "gone:9"}
+    starter = (sys.executable, "-c", STARTER, path) if managed else ()
+    with wire.Daemon(f"--config={config}", environment=emulated, path=path, starter=starter) as daemon:
+        def reload():
+            return json.loads(ctl(daemon, "-o", "json", "reload"))["needs_restart"]
+
+        addresses = re.findall(r'listening url="(.*)"', daemon.text())
+        assert reload() == "" and len(addresses) == 2
+        config.write_text(f"state_dir = {tmp_path}\nlisten = {same} tcp://127.0.0.1:0?insecure\n")
+        for _ in range(2):  # in time to be missed by the first process
+            assert run(CLIENT, cache, BURN_URL="unix://" + path)[0] == ["begun", "lost"]
+            run(AFTER, cache, BURN_URL="unix://" + path)
+            assert reload() == "listen"
+        config.write_text(f"state_dir = {tmp_path}\nlisten = {same}\n")
+        assert reload() == ""
+        assert re.findall(r'listening url="(.*)"', daemon.text()) == addresses * 3
+        daemon.process.terminate()
+        assert daemon.process.wait(60) == 0 and os.path.exists(path) == managed
 
 
 PRODUCTS = """

@@ -45,7 +45,10 @@ class Proxy:
             self.connections += 1
             if self.mood != "passes":
                 self.socks.append(near)
-                if self.mood == "refuses":
+                if isinstance(self.mood, bytes):
+                    near.recv(16384)
+                    near.sendall(self.mood)
+                if self.mood != "mute":
                     near.close()
                 continue
             try:
@@ -81,7 +84,7 @@ class Proxy:
                 self.socks.remove(sock)
 
     def become(self, mood):
-        """Cuts all connections; later ones are passed on, refused, or kept without a word ("mute")."""
+        """Cuts all connections; later ones are passed on, refused, kept without a word ("mute"), or told these bytes."""
         self.mood = mood
         for sock in list(self.socks):
             try:
@@ -512,6 +515,43 @@ def test_other_threads_run_while_a_connection_is_lost():
         assert program.says() == "the connection was closed"
         assert program.wait(30) == 0
         proxy.close()
+
+
+def test_a_refusal_is_tried_again_where_that_makes_sense():
+    """And else its reason is told."""
+    def refusal(code, text):
+        return PREFACE + frame("ERROR", [0, CODES[code], text, 0, code == "UNAVAILABLE"])
+
+    cases = [(refusal("DENIED", "not you"), "not you"), (refusal("NOT_FOUND", "no such key"), "no such key"),
+             (PREFACE[:8] + struct.pack("<HHI", 7, 9, CODES["UNSUPPORTED"]), "versions 7 to 9, this client 1"),
+             (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak the burnd protocol")]
+    with Daemon("--resume-grace=1h", tcp=True) as running:
+        for answer, says in cases:
+            proxy = Proxy(running.tcp_port(), 1, cuts=0)
+            program = Program("""
+                import burn
+                x = burn.arange(1000.0)
+                print(x.sum().item())
+                for _ in range(2):
+                    input()
+                    try:
+                        print((x + 1).sum().item())
+                    except ConnectionError as error:
+                        print(error)
+                """, proxy.url())
+            assert program.says() == "499500.0"
+            proxy.become(refusal("UNAVAILABLE", "no room just now"))
+            before = proxy.connections
+            program.go_on()
+            assert eventually(lambda: proxy.connections >= before + 3, 30)
+            proxy.become("passes")
+            assert program.says() == "500500.0"
+            proxy.become(answer)
+            program.go_on()
+            said = program.says()
+            assert " and could not be resumed: " in said and says in said, said
+            assert program.wait(30) == 0
+            proxy.close()
 
 
 def test_a_client_chooses_whether_it_is_waited_for():

@@ -48,6 +48,7 @@ def test_drain_says_goaway_and_answers_what_is_in_flight():
 def test_what_is_said_of_plain_tcp_can_be_done():
     """Each advice leads on to a configuration that is right."""
     for listen, says, hides in (("tcp://0.0.0.0:9000", "on loopback only; write tls://", "?insecure"), ("tcp://[::]:9000?insecure", "on loopback only; write tls://", "add"),
+                                ("tcp://127.0.0.1:9000?insecureX", '"?insecureX" is not ?insecure', "add"), ("tcp://127.0.0.1:9000/a?insecure", '"/a?insecure" is not', "add"),
                                 ("tcp://127.0.0.1:9000", "add ?insecure to accept that", "loopback")):
         done = run("--check-config", f"--listen={listen}")
         assert done.returncode == 78 and says in done.stderr and hides not in done.stderr.replace(listen, ""), done.stderr

@@ -119,6 +119,7 @@ def test_trust(place):
     ("wss://127.0.0.1:-1", "the port is"), ("ws://[::1]:http", "the port is"), ("tls://127.0.0.1:18446744073709551617", "expected a host and a port"),
     ("tls://127.0.0.1:1?foo=abc", '"foo=abc" is none of device=NAME, pin=sha256:HEX and resume=SECONDS'), ("tls://127.0.0.1:1?pin", '"pin" is none of'),
     ("unix:///nowhere/s?devices=ref", '"devices=ref" is none of'), ("tcp://127.0.0.1:1?resume=1&", '"" is none of'),
+    ("tcp://127.0.0.1:1?insecureX", '"insecureX" is none of'), ("tcp://127.0.0.1:1?insecure=0", '"insecure=0" is none of'),
     ("private:?Device=ref", '"Device=ref" is none of'), ("tls://127.0.0.1:1?device=" + "x" * 64, "the name of a device is shorter"),
     ("unix:///" + "x" * 300, "a URL has at most 255 bytes")])
 def test_a_wrong_url_is_refused_before_anybody_is_asked(url, says):

@@ -200,14 +200,15 @@ class Wire:
 class Daemon:
     """burnd ($BURND) with a socket in a folder of its own; use it as a context manager."""
 
-    def __init__(self, *flags, environment=None, tcp=False, tls=False, files=None):
+    def __init__(self, *flags, environment=None, tcp=False, tls=False, files=None, path=None, starter=()):
+        """path: where it listens by its configuration, not by flags; starter: the command that becomes burnd."""
         self.folder = tempfile.TemporaryDirectory(prefix="burnd-test-")
-        self.path = self.folder.name + "/burnd.sock"
-        listen = ["--listen=unix://" + self.path] + (["--listen=tcp://127.0.0.1:0?insecure"] if tcp else []) + (
+        self.path = path or self.folder.name + "/burnd.sock"
+        listen = ([] if path else ["--listen=unix://" + self.path]) + (["--listen=tcp://127.0.0.1:0?insecure"] if tcp else []) + (
             ["--listen=tls://127.0.0.1:0"] if tls else [])
         settings = os.environ | {"XDG_CACHE_HOME": self.folder.name + "/cache",
                                  "XDG_STATE_HOME": self.folder.name + "/state"} | (environment or {})
-        command = [BURND, *listen, "--drain-grace=0", *flags]
+        command = [*starter, BURND, *listen, "--drain-grace=0", *flags]
         if files:
             command = ["prlimit", f"--nofile={files}", *command]
         self.log = open(self.folder.name + "/log", "w+")

@@ -104,8 +104,7 @@ bool bd_gemm_plain(const bd_target *target, const bd_kir *program, bd_kir_phase_
 bool bd_gemm_has_windows(const bd_target *target, const bd_kir *program)
 {
     return loads_only(target, program, BD_KIR_OPERAND_B) && has_several(program, BD_KIR_K) &&
-           bd_kir_axis_of(program, BD_KIR_N) >= 0 &&
-           bd_gemm_element(target, program) != BURN_BF16;
+           bd_kir_axis_of(program, BD_KIR_N) >= 0;
 }
 
 static bool uses_batch(const bd_kir *program, const bd_kir_int *strides)

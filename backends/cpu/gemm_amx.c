@@ -49,7 +49,7 @@ static void move_sums(const writer *w, const char *how, int rows, int vectors)
 static void step_tiles(const writer *w, LLVMValueRef a, LLVMValueRef b, LLVMValueRef down, int rows,
                        int vectors)
 {
-    LLVMValueRef b_bytes = LLVMBuildMul(w->builder, parameter(w, 4), i64(w, 4), "");
+    LLVMValueRef b_bytes = LLVMBuildMul(w->builder, parameter(w, w->tabled ? 2 : 4), i64(w, 4), "");
     for (int v = 0; v < vectors; v++)
         load_tile(w, COLUMN_TILE + v, moved(w, b, i64(w, v * TILE_BYTES)), b_bytes);
     for (int r = 0; r < rows; r++) {
@@ -67,13 +67,15 @@ static void step_tiles(const writer *w, LLVMValueRef a, LLVMValueRef b, LLVMValu
 static void write_tile(writer *w, int rows, int vectors)
 {
     char name[32];
-    snprintf(name, sizeof name, "m%dx%d", rows, vectors);
-    bd_writer_begin(w, name, "piipipiii");
+    snprintf(name, sizeof name, "%c%dx%d", w->tabled ? 'w' : 'm', rows, vectors);
+    bd_writer_begin(w, name, w->tabled ? "piipppiii" : "piipipiii");
     LLVMBuilderRef b = w->builder;
     LLVMBasicBlockRef held = block(w, "held"), fresh = block(w, "fresh"), start = block(w, "start");
     LLVMBasicBlockRef body = block(w, "body"), after = block(w, "after");
     LLVMValueRef down = LLVMBuildMul(b, parameter(w, 1), i64(w, BD_MICRO_AMX_ROWS), "");
-    LLVMValueRef across = LLVMBuildMul(b, parameter(w, 4), i64(w, BD_MICRO_PAIRS * 4), "");
+    LLVMValueRef across = i64(w, 2 * sizeof(int32_t));
+    if (!w->tabled)
+        across = LLVMBuildMul(b, parameter(w, 4), i64(w, BD_MICRO_PAIRS * 4), "");
     LLVMBuildCondBr(b, compare(w, LLVMIntEQ, parameter(w, 8), i64(w, 0)), fresh, held);
     go(w, held);
     move_sums(w, "llvm.x86.tileloadd64", rows, vectors);
@@ -88,14 +90,18 @@ static void write_tile(writer *w, int rows, int vectors)
     go(w, body);
     LLVMValueRef left = LLVMBuildPhi(b, w->module->i64, "");
     LLVMValueRef a = LLVMBuildPhi(b, w->module->pointer, "");
-    LLVMValueRef columns = LLVMBuildPhi(b, w->module->pointer, "");
-    step_tiles(w, a, columns, down, rows, vectors);
+    LLVMValueRef columns = LLVMBuildPhi(b, w->module->pointer, ""); /* or a row of the table */
+    LLVMValueRef places[] = {a, columns};
+    if (w->tabled)
+        for (int i = 0; i < 2; i++)
+            places[i] = at(w, parameter(w, (unsigned)i * 3), bd_writer_offset(w, columns, i));
+    step_tiles(w, places[0], places[1], down, rows, vectors);
     LLVMValueRef less = LLVMBuildSub(b, left, i64(w, BD_MICRO_PAIRS), "");
     incoming(left, parameter(w, 7), start);
     incoming(left, less, body);
     incoming(a, parameter(w, 0), start);
     incoming(a, moved(w, a, i64(w, TILE_BYTES)), body);
-    incoming(columns, parameter(w, 3), start);
+    incoming(columns, parameter(w, w->tabled ? 4 : 3), start);
     incoming(columns, moved(w, columns, across), body);
     LLVMBuildCondBr(b, compare(w, LLVMIntSGT, less, i64(w, 0)), body, after);
     go(w, after);
@@ -108,6 +114,8 @@ void bd_amx_write(writer *w)
     for (int rows = 1; rows <= 2; rows++)
         for (int vectors = 1; vectors <= 2; vectors++)
             write_tile(w, rows, vectors);
+    if (w->tabled)
+        return;
     bd_writer_begin(w, "b", "p");
     call(w, "llvm.x86.ldtilecfg", (LLVMValueRef[]){parameter(w, 0)}, 1);
     LLVMBuildRetVoid(w->builder);

@@ -161,8 +161,7 @@ static void begin_sums(const writer *w, int rows, int vectors, LLVMValueRef *out
     }
 }
 
-/* An offset of the table, in elements; the table holds a pair for each k. */
-static LLVMValueRef offset_at(const writer *w, LLVMValueRef pair, int number)
+LLVMValueRef bd_writer_offset(const writer *w, LLVMValueRef pair, int number)
 {
     LLVMValueRef index = i64(w, number), place;
     place = LLVMBuildGEP2(w->builder, w->module->i32, pair, &index, 1, "");
@@ -174,8 +173,8 @@ static LLVMValueRef offset_at(const writer *w, LLVMValueRef pair, int number)
 static void step_tabled(const writer *w, LLVMValueRef pair, const LLVMValueRef *offsets,
                         const LLVMValueRef *sums, LLVMValueRef *out_sums, int rows, int vectors)
 {
-    LLVMValueRef row = LLVMBuildMul(w->builder, offset_at(w, pair, 0), parameter(w, 2), "");
-    LLVMValueRef b = at(w, parameter(w, 3), offset_at(w, pair, 1));
+    LLVMValueRef row = LLVMBuildMul(w->builder, bd_writer_offset(w, pair, 0), parameter(w, 2), "");
+    LLVMValueRef b = at(w, parameter(w, 3), bd_writer_offset(w, pair, 1));
     step_tile(w, at(w, parameter(w, 0), row), offsets, b, sums, out_sums, rows, vectors);
 }
 
@@ -459,7 +458,10 @@ static void write_tiles(writer *w, burn_dtype element, int most_vectors)
 void bd_micro_emit_tabled(bd_module *module, burn_dtype element)
 {
     writer w = writer_of(module, element, true);
-    write_tiles(&w, element, bd_micro_vectors(module->target, element));
+    if (by_amx(module->target, element))
+        bd_amx_write(&w);
+    else
+        write_tiles(&w, element, bd_micro_vectors(module->target, element));
     LLVMDisposeBuilder(w.builder);
 }
 

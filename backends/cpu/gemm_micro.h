@@ -19,6 +19,8 @@
  *                        the bytes between those of one k and of the next.
  *   "b", "e"             with AMX: around any number of tiles, on the thread that runs them. There
  *                        a tile of `rows` has 16 times as many, k is a multiple of 16 and a_step 1.
+ *                        The table of tabled ones has a pair of offsets for 16 k, which follow each
+ *                        other in a and lie a_step apart in b.
  * Generated code is pure and shared; thread: any. */
 #pragma once
 

@@ -17,7 +17,9 @@ typedef struct writer {
 
 /* A function; parameters: one letter each, p = pointer, i = i64; pointers do not alias. */
 void bd_writer_begin(writer *w, const char *name, const char *parameters);
-/* The tiles of BF16 with AMX, and what sets them up (gemm_amx.c). */
+/* An offset of a row of the table, in elements. */
+LLVMValueRef bd_writer_offset(const writer *w, LLVMValueRef pair, int number);
+/* The tiles of BF16 with AMX, and, but for tabled ones, what sets them up (gemm_amx.c). */
 void bd_amx_write(writer *w);
 /* What joins pairs, and the tiles of few rows (gemm_micro_pairs.c). */
 void bd_pairs_write(writer *w);

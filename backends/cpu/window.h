@@ -13,12 +13,19 @@
  * (channels) lies innermost in the copy, and sums are put in order before the epilogue; a block of
  * columns then is some channels by all others.
  *   An item is a block of rows by a block of columns of one batch point and one range of K. Sizes
- * alone decide, so results do not depend on the number of workers. Thread: any. */
+ * alone decide, so results do not depend on the number of workers.
+ *   An element of BF16 is a pair of numbers that follow each other along one axis of K, which moves
+ * a dim of its own (channels): the copy joins them, rows are packed in the same order. Groups of
+ * pairs stand outermost in K, the other axes inside; a row of the table is a group, with AMX as
+ * many pairs as a tile takes, which are zero beyond the axis. Thread: any. */
 #pragma once
 
 #include "backends/cpu/gemm_parts.h"
 
-enum { BD_WINDOW_SEGMENT = 3 }; /* numbers of a stretch of columns */
+enum {
+    BD_WINDOW_SEGMENT = 3,    /* numbers of a stretch of columns */
+    BD_WINDOW_PAIR_ROWS = 16, /* packed as pairs by one item */
+};
 
 typedef struct bd_window_dim {
     int n_axis, k_axis;      /* that move it; -1: none */
@@ -28,6 +35,7 @@ typedef struct bd_window_dim {
     int64_t from_step;       /* elements of memory between coordinates */
     int64_t phases;          /* of coordinates; entries of one are `stride` apart */
     int64_t count;           /* positions of n_axis, or 1 */
+    int64_t numbers;         /* of k_axis, that are joined to pairs; else 0 */
     int64_t size, shared;    /* entries of a phase; more that are the next row's */
     int64_t step, phase_step; /* in the copy */
 } bd_window_dim;
@@ -39,6 +47,10 @@ typedef struct bd_window_shape {
     int part_dims;          /* the first ones number the parts that are copied */
     int64_t parts;          /* of a batch point */
     int64_t copy_elements;  /* of a batch point */
+    int pair_dim;           /* whose numbers are joined, or -1; then */
+    int64_t pairs, group;   /* its pairs, with zeros; those of a row of the table, or 1 */
+    int64_t outer;          /* places of the other axes of K */
+    int64_t depth;          /* elements between packed rows */
     int64_t copies;         /* the batch points, or 1 */
     bool turned;            /* the first dim of columns lies innermost */
     int64_t inner_block;    /* turned: its positions in a block of columns, */
@@ -72,6 +84,12 @@ int64_t bd_window_entries_below(const bd_window_dim *dim, int64_t phase, int64_t
 /* Pairs of offsets for each k: of rows (packed ones: k) and of the copy. */
 void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const int64_t *ints,
                      int32_t *out);
+/* Packs one part of the rows of a batch point as pairs (window_pairs.c). */
+void bd_window_pack_pairs(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
+                          int64_t batch, int64_t part, char *to);
+/* Pairs of numbers `step` apart; odd NULL: they are 0. */
+void bd_window_join(const bd_gemm *gemm, const uint16_t *even, const uint16_t *odd, int64_t step,
+                    uint32_t *to, int64_t count);
 /* Copies one part of a batch point. */
 void bd_window_copy(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
                     int64_t batch, int64_t part, char *to);

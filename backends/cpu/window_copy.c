@@ -8,13 +8,19 @@
 typedef struct copier {
     const bd_gemm *gemm;
     const bd_window_shape *shape;
-    int64_t bytes;
+    int64_t bytes, from_bytes; /* of an element of the copy and of memory */
+    int64_t odd;               /* pairs: elements to the second number; 0: there is none */
     int64_t phases[BD_KIR_AXES_MAX];
 } copier;
 
 static void entries_of(const bd_window_dim *dim, int64_t phase, int64_t *out_begin,
                        int64_t *out_end)
 {
+    if (dim->numbers > 0) {
+        *out_begin = 0;
+        *out_end = ceiling(dim->numbers, 2);
+        return;
+    }
     *out_begin = least(bd_window_entries_below(dim, phase, 0), dim->size);
     *out_end = most(*out_begin, least(bd_window_entries_below(dim, phase, dim->extent), dim->size));
 }
@@ -27,7 +33,11 @@ static void clear(const copier *c, char *to, int64_t count)
 /* Entries that lie `from_step` elements apart. */
 static void copy_row(const copier *c, const char *from, int64_t from_step, char *to, int64_t count)
 {
-    if (from_step == 1)
+    if (c->shape->pair_dim >= 0) {
+        const uint16_t *even = (const uint16_t *)(const void *)from;
+        bd_window_join(c->gemm, even, c->odd ? even + c->odd : NULL, from_step,
+                       (uint32_t *)(void *)to, count);
+    } else if (from_step == 1)
         memcpy(to, from, (size_t)(count * c->bytes));
     else if (c->bytes == 4)
         for (int64_t i = 0; i < count; i++)
@@ -39,7 +49,7 @@ static void copy_row(const copier *c, const char *from, int64_t from_step, char 
 
 static int64_t from_step_of(const bd_window_dim *dim)
 {
-    return dim->stride * dim->from_step;
+    return (dim->numbers > 0 ? 2 : dim->stride) * dim->from_step;
 }
 
 /* Rows whose elements lie side by side in memory, but `step` apart in the copy. */
@@ -60,24 +70,33 @@ static void turn_rows(const copier *c, const char *from, char *to, int64_t colum
 static bool turns(const bd_window_shape *shape)
 {
     const bd_window_dim *inner = &shape->dims[shape->dim_count - 1];
-    return shape->dim_count - shape->part_dims >= 2 && inner->from_step != 1 &&
-           from_step_of(&inner[-1]) == 1 && inner->extent == INT64_MAX;
+    return shape->pair_dim < 0 && shape->dim_count - shape->part_dims >= 2 &&
+           inner->from_step != 1 && from_step_of(&inner[-1]) == 1 && inner->extent == INT64_MAX;
 }
 
-static void copy_dim(const copier *c, int number, const char *from, char *to)
+/* The entry of a dim that is copied next: whether its pairs have second numbers. */
+static void find_odd(copier *c, const bd_window_dim *dim, int64_t at)
+{
+    if (dim->numbers > 0)
+        c->odd = 2 * at + 1 < dim->numbers ? dim->from_step : 0;
+}
+
+static void copy_dim(copier *c, int number, const char *from, char *to)
 {
     const bd_window_dim *dim = &c->shape->dims[number];
     int64_t begin, end, step = from_step_of(dim), bytes = c->bytes;
     entries_of(dim, c->phases[number], &begin, &end);
-    from += (begin * step + c->phases[number] * dim->from_step) * bytes;
+    from += (begin * step + c->phases[number] * dim->from_step) * c->from_bytes;
     if (number == c->shape->dim_count - 1) {
         copy_row(c, from, step, to + begin * bytes, end - begin);
     } else if (number == c->shape->dim_count - 2 && turns(c->shape)) {
         turn_rows(c, from, to + begin * dim->step * bytes, end - begin);
     } else {
-        for (int64_t at = begin; at < end; at++)
-            copy_dim(c, number + 1, from + (at - begin) * step * bytes,
+        for (int64_t at = begin; at < end; at++) {
+            find_odd(c, dim, at);
+            copy_dim(c, number + 1, from + (at - begin) * step * c->from_bytes,
                      to + at * dim->step * bytes);
+        }
     }
     clear(c, to, begin * dim->step);
     clear(c, to + end * dim->step * bytes, (dim->size - end) * dim->step);
@@ -87,6 +106,7 @@ void bd_window_copy(const bd_gemm *gemm, const bd_window_shape *shape, const bd_
                     int64_t batch, int64_t part, char *to)
 {
     copier c = {.gemm = gemm, .shape = shape, .bytes = gemm->element_bytes};
+    c.from_bytes = c.bytes / (shape->pair_dim < 0 ? 1 : 2);
     const char *from = bd_gemm_element_at(gemm, call, &gemm->b.access, batch);
     bool inside = true;
     int64_t size = shape->copy_elements;
@@ -102,7 +122,8 @@ void bd_window_copy(const bd_gemm *gemm, const bd_window_shape *shape, const bd_
         part /= dim->size;
         entries_of(dim, c.phases[d], &begin, &end);
         inside = inside && at >= begin && at < end;
-        from += (at * from_step_of(dim) + c.phases[d] * dim->from_step) * c.bytes;
+        find_odd(&c, dim, at);
+        from += (at * from_step_of(dim) + c.phases[d] * dim->from_step) * c.from_bytes;
         to += at * dim->step * c.bytes;
     }
     size = shape->part_dims > 0 ? shape->dims[shape->part_dims - 1].step
@@ -124,11 +145,13 @@ void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const in
                      int32_t *out)
 {
     const bd_kir *program = gemm->program;
-    const bd_window_dim *dims[BD_KIR_AXES_MAX];
+    const bd_window_dim *dims[BD_KIR_AXES_MAX], *pair = NULL;
     int64_t extents[BD_KIR_AXES_MAX], steps[BD_KIR_AXES_MAX], at[BD_KIR_AXES_MAX] = {0};
     int count = 0;
+    if (shape->pair_dim >= 0)
+        pair = &shape->dims[shape->pair_dim];
     for (int axis = 0; axis < program->axis_count; axis++) {
-        if (program->axes[axis].role != BD_KIR_K)
+        if (program->axes[axis].role != BD_KIR_K || (pair && pair->k_axis == axis))
             continue;
         for (int d = 0; d < shape->dim_count; d++)
             if (shape->dims[d].k_axis == axis)
@@ -136,8 +159,10 @@ void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const in
         extents[count] = bd_kir_int_value(program->axes[axis].extent, ints);
         steps[count++] = shape->packed ? 0 : bd_kir_int_value(gemm->a.access.strides[axis], ints);
     }
-    for (int64_t k = 0; k < shape->k; k++) {
-        int64_t rows = shape->packed ? k : 0, copy = 0;
+    int64_t rows_of = pair ? shape->outer : shape->k; /* of the table, for each group of pairs */
+    for (int64_t k = 0; k < shape->k / shape->group; k++) {
+        int64_t rows = shape->packed ? k * shape->group : 0;
+        int64_t copy = pair ? k / rows_of * shape->group * pair->step : 0;
         for (int i = 0; i < count; i++) {
             rows += at[i] * steps[i];
             copy += offset_in_copy(dims[i], at[i]);

@@ -50,9 +50,12 @@ static void run_parts(const bd_call *call, int64_t begin, int64_t end)
         } else {
             const bd_gemm_side *side = &shape->rows.rows;
             int64_t number = i - 1 - copies, batch = number / side->parts;
-            bd_gemm_pack_part(gemm, &shape->rows, call, side, batch, number % side->parts,
-                              call->shared_scratch + shape->rows_at +
-                                  batch * side->batch_elements * bytes);
+            char *to =
+                call->shared_scratch + shape->rows_at + batch * side->batch_elements * bytes;
+            if (shape->pair_dim >= 0)
+                bd_window_pack_pairs(gemm, shape, call, batch, number % side->parts, to);
+            else
+                bd_gemm_pack_part(gemm, &shape->rows, call, side, batch, number % side->parts, to);
         }
     }
 }
@@ -98,11 +101,11 @@ static void find_item(item *it, int64_t number)
     const char *shared = it->call->shared_scratch;
     it->table = (const int32_t *)(const void *)(shared + shape->table_at);
     it->copy = copy_of(it);
+    int64_t block = shape->pair_dim >= 0 ? it->m * shape->depth
+                                         : it->row_block * side->block_elements;
     if (shape->packed)
         it->rows = shared + shape->rows_at +
-                   ((side->batches > 1 ? it->batch : 0) * side->batch_elements +
-                    it->row_block * side->block_elements) *
-                       bytes;
+                   ((side->batches > 1 ? it->batch : 0) * side->batch_elements + block) * bytes;
     else
         it->rows = bd_gemm_element_at(it->gemm, it->call, &it->gemm->a.access, it->batch);
 }
@@ -282,23 +285,44 @@ static void run_epilogue(item *it)
 
 /* ---- tiles ---- */
 
+/* One micro-kernel call: rows from m on, where their elements lie. */
+typedef struct tile_rows {
+    const char *a;
+    int64_t row_bytes, step, count;
+} tile_rows;
+
+static tile_rows rows_at(const item *it, int64_t m)
+{
+    const bd_gemm *gemm = it->gemm;
+    const bd_window_shape *shape = it->shape;
+    int64_t bytes = gemm->element_bytes, count = bd_gemm_rows_at(gemm, &shape->rows, m);
+    if (shape->pair_dim >= 0) {
+        int64_t step = gemm->row_unit > 1 ? shape->dims[shape->pair_dim].step : 1;
+        return (tile_rows){it->rows + (m - it->m) * shape->depth * bytes, shape->depth * bytes,
+                           step, count};
+    }
+    if (shape->packed)
+        return (tile_rows){it->rows + (m - it->m) * shape->k * bytes, bytes, count, count};
+    return (tile_rows){it->rows + m * shape->row_step * bytes, shape->row_step * bytes, 1, count};
+}
+
 /* All tiles of the block for k .. k_end: a panel of columns stays in the first cache. */
 static void run_chunk(const item *it, int64_t k, int64_t k_end, bool add)
 {
     const bd_gemm *gemm = it->gemm;
     const bd_window_shape *shape = it->shape;
-    int64_t bytes = gemm->element_bytes, vectors = 0, rows = 0;
+    int64_t bytes = gemm->element_bytes, vectors = 0;
+    const int32_t *table = it->table + 2 * (k / shape->group);
+    BD_UNSET tile_rows rows;
     for (int64_t n = it->n; n < it->n_end; n += vectors * gemm->lanes) {
         vectors = vectors_at(it, n);
         const char *columns = columns_at(it, n);
-        for (int64_t m = it->m; m < it->m_end; m += rows) {
-            rows = bd_gemm_rows_at(gemm, &shape->rows, m);
-            const char *a = it->rows + (shape->packed ? (m - it->m) * shape->k
-                                                      : m * shape->row_step) * bytes;
+        for (int64_t m = it->m; m < it->m_end; m += rows.count) {
+            rows = rows_at(it, m);
             char *c = it->c + ((m - it->m) * shape->column_block + n - it->n) * bytes;
-            gemm->tabled.tiles[vectors][rows](a, (shape->packed ? 1 : shape->row_step) * bytes,
-                                              shape->packed ? rows : 1, columns, it->table + 2 * k,
-                                              c, shape->column_block, k_end - k, add);
+            gemm->tabled.tiles[vectors][rows.count / gemm->row_unit](
+                rows.a, rows.row_bytes, rows.step, columns, table, c, shape->column_block,
+                k_end - k, add);
         }
     }
 }
@@ -316,6 +340,9 @@ static void run_tiles(const bd_call *call, int64_t begin, int64_t end)
 {
     const bd_window_shape *shape = shape_of(call);
     item it = {.gemm = gemm_of(call), .shape = shape, .call = call};
+    const bd_micro *micro = &it.gemm->micro;
+    if (micro->begin)
+        micro->begin(bd_amx_tiles);
     for (int64_t i = begin; i < end; i++) {
         int64_t blocks = shape->batch * shape->row_blocks * shape->column_blocks;
         find_item(&it, i % blocks);
@@ -328,6 +355,8 @@ static void run_tiles(const bd_call *call, int64_t begin, int64_t end)
         if (shape->splits == 1)
             run_epilogue(&it);
     }
+    if (micro->end)
+        micro->end();
 }
 
 /* Adds the partial sums of each block in the order of K. */

@@ -13,6 +13,7 @@ enum {
     SPLIT_ITEMS_MOST = 4,
     PARTS_WANTED = 16,
     PAGE_BYTES = 4096,
+    PADDED_MOST = 2, /* times as long as K itself it may be with zeros */
     TURNED_COLUMNS = 640,
 };
 static const double ITEM_PRODUCTS_LEAST = 3e6;
@@ -165,7 +166,7 @@ static void set_steps(const bd_gemm *gemm, const int64_t *ints, bd_window_shape 
             dim->stride = most(dim->k_stride, 1);
         dim->phases = least(dim->n_axis < 0 ? 1 : dim->stride, reach + 1);
         dim->count = extent_of(gemm, ints, dim->n_axis);
-        int64_t size = dim->count + reach / dim->stride;
+        int64_t size = d == out->pair_dim ? out->pairs : dim->count + reach / dim->stride;
         int64_t before = bd_window_entries_below(dim, dim->phases - 1, 0);
         int64_t after = most(0, size - bd_window_entries_below(dim, 0, dim->extent));
         dim->shared = d > out->k_dims ? least(least(before, after), size - dim->count) : 0;
@@ -235,6 +236,33 @@ static void lay_out(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *o
     set_run(gemm, out);
 }
 
+/* Joins numbers along the longest axis of K that moves a dim alone. False if there is none, or
+ * zeros would be most of the work. */
+static bool set_pairs(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
+{
+    int64_t most_numbers = 1;
+    out->pair_dim = -1;
+    out->group = 1;
+    if (gemm->element != BURN_BF16)
+        return true;
+    for (int d = 0; d < out->k_dims; d++) {
+        int64_t numbers = extent_of(gemm, ints, out->dims[d].k_axis);
+        if (numbers <= most_numbers || out->dims[d].extent != INT64_MAX)
+            continue;
+        most_numbers = numbers;
+        out->pair_dim = d;
+    }
+    if (out->pair_dim < 0)
+        return false;
+    out->dims[out->pair_dim].numbers = most_numbers;
+    out->group = gemm->row_unit > 1 ? BD_MICRO_PAIRS : 1;
+    out->pairs = ceiling(ceiling(most_numbers, 2), out->group) * out->group;
+    out->outer = out->k / most_numbers;
+    out->k = out->pairs * out->outer;
+    out->depth = out->k + BD_MICRO_PAIRS; /* no two rows on one set of the first cache */
+    return 2 * out->pairs <= PADDED_MOST * most_numbers;
+}
+
 static bool find_window(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
 {
     finder f = {.gemm = gemm, .ints = ints, .access = &gemm->b.access};
@@ -243,7 +271,7 @@ static bool find_window(const bd_gemm *gemm, const int64_t *ints, bd_window_shap
     if (!find_guarded(&f, gemm->window_guard) || !find_free(&f))
         return false;
     order_dims(&f, out);
-    if (out->k_dims == out->dim_count)
+    if (out->k_dims == out->dim_count || !set_pairs(gemm, ints, out))
         return false;
     bd_window_shape turned = *out;
     for (int d = out->k_dims; d < out->dim_count; d++)
@@ -279,7 +307,7 @@ static void set_rows(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *
     rows->k = out->k;
     bd_gemm_describe_rows(gemm, ints, rows);
     const bd_kir_int *strides = gemm->a.access.strides;
-    out->packed = !gemm->a.plain ||
+    out->packed = out->pair_dim >= 0 || !gemm->a.plain ||
                   !bd_gemm_step_of(gemm, ints, strides, BD_KIR_M, 1, &out->row_step) ||
                   (out->m > 1 && out->row_step * gemm->element_bytes % PAGE_BYTES == 0) ||
                   reach_of_rows(gemm, ints) > INT32_MAX;
@@ -319,15 +347,23 @@ static void set_splits(bd_window_shape *out)
     out->splits = 1;
     if (items <= SPLIT_ITEMS_MOST && out->k >= 2 * SPLIT_K_LEAST)
         out->splits = least(out->k / SPLIT_K_LEAST, SPLITS_MAX);
-    out->split_k = ceiling(out->k, out->splits);
+    out->split_k = ceiling(ceiling(out->k, out->splits), out->group) * out->group;
     out->splits = ceiling(out->k, out->split_k);
     out->chunk_k = ceiling(out->split_k, ceiling(out->split_k, CHUNK_K));
+    out->chunk_k = ceiling(out->chunk_k, out->group) * out->group;
 }
 
 static void place_rows(const bd_gemm *gemm, bd_window_shape *out)
 {
     bd_gemm_side *side = &out->rows.rows;
     side->source = BD_GEMM_SHARED;
+    if (out->pair_dim >= 0) {
+        side->parts = ceiling(out->m, BD_WINDOW_PAIR_ROWS);
+        side->batch_elements = ceiling(out->m, gemm->row_unit) * gemm->row_unit * out->depth;
+        out->rows_at = place_elements(&out->shared_bytes, side->batches * side->batch_elements,
+                                      gemm->element_bytes);
+        return;
+    }
     side->depth = out->k;
     side->block = out->row_block;
     side->blocks = out->row_blocks;
@@ -363,7 +399,10 @@ static void set_places(const bd_gemm *gemm, bd_window_shape *out)
     out->worker_turned = place_elements(worker, out->turned ? turned : 0, bytes);
     out->worker_segments =
         place_elements(worker, BD_WINDOW_SEGMENT * out->column_block, offset_bytes);
-    out->rows.worker_temp = place_elements(worker, BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS, bytes);
+    int64_t temp = BD_GEMM_PAD * BD_GEMM_TURN_COLUMNS;
+    if (out->pair_dim >= 0 && !gemm->a.plain) /* a row of numbers */
+        temp = ceiling(out->dims[out->pair_dim].numbers * out->outer, 2);
+    out->rows.worker_temp = place_elements(worker, temp, bytes);
 }
 
 /* Whether the copy is the smaller work, and junk does not eat up what it saves. */

@@ -51,6 +51,39 @@ def test_conv2d_equals_numpy_and_its_adjoints(n, c, o, size, kernel, stride, pad
     np.testing.assert_allclose(np.sum(x[reach] * back[tuple(slice(0, e) for e in x.shape)]), inner, rtol=1e-9)
 
 
+def rounded(a):
+    """The nearest numbers of bf16, ties to even."""
+    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
+    return ((bits + (0x7fff + (bits >> 16 & 1))) & np.uint32(0xffff0000)).view(np.float32)
+
+
+@pytest.mark.parametrize("n,c,o,size,kernel,stride,padding,groups", [
+    (2, 32, 40, (14, 14), 3, 1, 1, 1), (3, 70, 33, (9, 21), 3, 2, 1, 1), (2, 64, 16, (12, 7), 5, 1, 2, 2),
+    (1, 3, 64, (20, 19), 7, 2, 3, 1), (2, 33, 17, (6, 40), 2, 1, 0, 1),
+])
+def test_bf16_is_summed_exactly(n, c, o, size, kernel, stride, padding, groups):
+    """Whole numbers: sums are exact in f32, so results have the bits of rounded sums. Gradients too."""
+    x, w = (RANDOM.integers(-2, 3, shape).astype(float) for shape in ((n, c, *size), (o, c // groups, kernel, kernel)))
+    want = numpy_conv(x, w, (stride,) * 2, (padding,) * 2, (padding,) * 2, (1, 1), groups)
+    g = RANDOM.integers(-1, 2, want.shape).astype(float)
+    gx, gw = np.zeros((n, c, *(s + 2 * padding for s in size))), np.zeros_like(w)
+    seen = np.pad(x, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
+    height, width = want.shape[2:]
+    gs, ws = g.reshape(n, groups, -1, height, width), w.reshape(groups, -1, c // groups, kernel, kernel)
+    for i in range(kernel):
+        for j in range(kernel):
+            place = np.s_[:, :, i:i + stride * height:stride, j:j + stride * width:stride]
+            taken = seen[place][:, :, :height, :width].reshape(n, groups, -1, height, width)
+            gw[:, :, i, j] = np.einsum("ngohw,ngchw->goc", gs, taken).reshape(o, -1)
+            gx[place] += np.einsum("ngohw,goc->ngchw", gs, ws[..., i, j]).reshape(n, c, height, width)
+    bx, bw = (burn.tensor(a).to(burn.bfloat16).requires_grad_() for a in (x, w))
+    y = F.conv2d(bx, bw, None, stride, padding, 1, groups)
+    y.backward(burn.tensor(g).to(burn.bfloat16))
+    np.testing.assert_array_equal(y.detach().float().numpy(), rounded(want))
+    np.testing.assert_array_equal(bx.grad.float().numpy(), rounded(gx[:, :, padding:padding + size[0], padding:padding + size[1]]))
+    np.testing.assert_array_equal(bw.grad.float().numpy(), rounded(gw))
+
+
 def test_same_and_valid_padding():
     x, w = normal(2, 3, 9, 8), normal(4, 3, 4, 3)
     same = F.conv2d(burn.tensor(x), burn.tensor(w), padding="same").numpy()

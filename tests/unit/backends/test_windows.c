@@ -9,7 +9,8 @@
 #include "backends/ref/ref.h"
 #include "tests/unit/backends/program.h"
 
-static const char *const targets[] = {"generic", "avx2", "avx512"};
+static const char *const targets[] = {"generic", "avx2", "avx512", "avx512_bf16", "amx"};
+enum { TARGETS = sizeof targets / sizeof *targets };
 static bd_arena arena;
 
 /* x [images, channels, height, width], weights [outputs, channels, rows, columns] or, of
@@ -101,8 +102,9 @@ static void yield(bd_kir_builder *b, bd_kir_phase_kind phase, const bd_kir_acces
 static bd_kir *store_sums(bd_kir_builder *b, const bd_kir_access *out, burn_dtype dtype)
 {
     bd_kir_begin_phase(b, BD_KIR_EPILOGUE);
-    bd_kir_instr acc = {.code = BD_KIR_ACC, .dtype = (uint8_t)dtype};
-    kir_store(b, out, bd_kir_emit(b, &acc));
+    bd_kir_instr acc = {.code = BD_KIR_ACC, .dtype = (uint8_t)bd_kir_accumulator(dtype)};
+    bd_kir_value sum = bd_kir_emit(b, &acc);
+    kir_store(b, out, dtype == BURN_BF16 ? bd_kir_cast(b, sum, dtype) : sum);
     return kir_finish(b, &arena);
 }
 
@@ -187,10 +189,15 @@ static void fill(void *to, burn_dtype dtype, int64_t count, uint32_t seed, bool 
         seed = seed * 1664525u + 1013904223u;
         double value = whole ? (double)(seed >> 16) / 13107 : (double)(seed >> 8) * 0x1p-24;
         value = whole ? (double)(int)value - 2 : value - 0.5;
+        float narrow = (float)value;
+        uint32_t word;
+        memcpy(&word, &narrow, sizeof word);
         if (dtype == BURN_F64)
             ((double *)to)[i] = value;
+        else if (dtype == BURN_BF16)
+            ((uint16_t *)to)[i] = (uint16_t)(word >> 16);
         else
-            ((float *)to)[i] = (float)value;
+            ((float *)to)[i] = narrow;
     }
 }
 
@@ -217,11 +224,12 @@ static char *result_of(const bd_driver *driver, bd_device *device, const bd_kir 
 
 typedef bd_kir *maker(burn_dtype dtype, bool padded, bool changed);
 
-/* bits 0 and 1: the form of program; 2: f64 */
+/* bits 0 and 1: the form of program; 2 and 3: the type */
 static const bd_kir *program_of(int bits)
 {
+    static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_BF16};
     maker *make = bits & 1 ? weight_gradient : convolution;
-    return make(bits & 4 ? BURN_F64 : BURN_F32, true, bits & 2);
+    return make(dtypes[bits >> 2], true, bits & 2);
 }
 
 static bool open_cpu(int target, int threads, bd_device **out)
@@ -253,17 +261,20 @@ START_TEST(every_size)
         return;
     ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
     bd_arena_init(&arena);
-    for (int bits = 0; bits < 8; bits++) {
+    for (int bits = 0; bits < 12; bits++) {
         const bd_kir *program = program_of(bits);
         for (int i = 0; i < CASES; i++)
             compare(cpu, ref, program, i, bits & 1);
     }
     maker *const makers[] = {convolution, weight_gradient};
     for (int gradient = 0; gradient < 2; gradient++) {
-        const bd_kir *program = makers[gradient](BURN_F32, false, false);
-        for (int i = 0; i < CASES; i++)
-            if (cases[i][PADDING] == 0)
-                compare(cpu, ref, program, i, gradient);
+        for (int half = 0; half < 2; half++) {
+            const bd_kir *program =
+                makers[gradient](half ? BURN_BF16 : BURN_F32, false, false);
+            for (int i = 0; i < CASES; i++)
+                if (cases[i][PADDING] == 0)
+                    compare(cpu, ref, program, i, gradient);
+        }
     }
     bd_arena_deinit(&arena);
     bd_cpu_driver.ops->close(cpu);
@@ -274,28 +285,30 @@ END_TEST
 START_TEST(threads_do_not_change_bits)
 {
     bd_arena_init(&arena);
-    for (int bits = 0; bits < 4; bits++) {
+    for (int i = 0; i < 8; i++) {
         char *first[CASES] = {0};
+        int bits = i < 4 ? i : i + 4; /* f32 and bf16 */
         const bd_kir *program = program_of(bits);
         for (int threads = 1; threads <= 3; threads++) {
             bd_device *cpu;
-            ck_assert(open_cpu(0, threads, &cpu));
-            for (int i = 0; i < CASES; i++) {
+            if (!open_cpu(_i, threads, &cpu))
+                continue;
+            for (int c = 0; c < CASES; c++) {
                 size_t bytes = 0;
                 char *have =
-                    result_of(&bd_cpu_driver, cpu, program, cases[i], bits & 1, false, &bytes);
-                if (!first[i]) {
-                    first[i] = have;
+                    result_of(&bd_cpu_driver, cpu, program, cases[c], bits & 1, false, &bytes);
+                if (!first[c]) {
+                    first[c] = have;
                     continue;
                 }
-                ck_assert_msg(memcmp(have, first[i], bytes) == 0, "case %d, %d threads", i,
+                ck_assert_msg(memcmp(have, first[c], bytes) == 0, "case %d, %d threads", c,
                               threads);
                 free(have);
             }
             bd_cpu_driver.ops->close(cpu);
         }
-        for (int i = 0; i < CASES; i++)
-            free(first[i]);
+        for (int c = 0; c < CASES; c++)
+            free(first[c]);
     }
     bd_arena_deinit(&arena);
 }
@@ -306,8 +319,8 @@ int main(void)
     Suite *suite = suite_create("windows");
     TCase *tests = tcase_create("windows");
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, every_size, 0, 3);
-    tcase_add_test(tests, threads_do_not_change_bits);
+    tcase_add_loop_test(tests, every_size, 0, TARGETS);
+    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, TARGETS);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -12,6 +12,7 @@ export const hasBrowser = FOUND !== undefined;
 if (!hasBrowser)
   console.warn(`tests in Chromium are LEFT OUT: it is not at ${PLACES.join(", ") || "any place (CHROMIUM is empty)"}; deploy/setup installs it, CHROMIUM names another place`);
 
+/** In its pages waitForFunction takes functions, not strings: it polls strings by eval, which our pages' policy forbids. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: FOUND!,

@@ -75,7 +75,7 @@ it.skipIf(!hasBrowser)("lets a page in by TLS with a token from its address's fr
   try {
     const page = await browser.newPage({ ignoreHTTPSErrors: true });
     await page.goto(`${address.replace("tls:", "https:")}/#token=${secret}`);
-    await page.waitForFunction("window.burn !== undefined");
+    await page.waitForFunction(() => "burn" in window);
     const found = await page.evaluate(async () => {
       const { connect } = (window as unknown as { burn: typeof Package }).burn;
       const burn = await connect(undefined, { token: new URLSearchParams(location.hash.slice(1)).get("token")! });

@@ -127,7 +127,7 @@ it.skipIf(!hasBrowser)("computes in a page that Vite bundled", async () => { // 
   try {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${await daemon.port("tcp")}/`);
-    await page.waitForFunction("document.title === '45'");
+    await page.waitForFunction(() => document.title === "45");
   } finally {
     await browser.close();
     await daemon.stop();

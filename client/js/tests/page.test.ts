@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)("in a page", () => {
     requests = [];
     page.on("request", (request) => requests.push(request.url()));
     await page.goto(`http://127.0.0.1:${await daemon.port("tcp")}/`);
-    await page.waitForFunction("window.burn !== undefined");
+    await page.waitForFunction(() => "burn" in window);
   });
   afterAll(async () => {
     await browser.close();

@@ -82,7 +82,7 @@ it.skipIf(!hasBrowser)("trains to the same bits in Chromium while it is cut agai
   try {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${cutter.port}/`);
-    await page.waitForFunction("window.train !== undefined");
+    await page.waitForFunction(() => "train" in window);
     await page.evaluate(async () => {
       const all = window as unknown as { burn: typeof Package; open: Package.Burn };
       all.open = await all.burn.connect() as never;
@@ -180,7 +180,7 @@ it("says goodbye when it is closed, when a program ends and when a page is close
   if (hasBrowser) {
     const browser = await openBrowser(), page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${port}/`);
-    await page.waitForFunction("window.train !== undefined");
+    await page.waitForFunction(() => "train" in window);
     await page.evaluate(async () => (window as unknown as { burn: typeof Package }).burn.connect().then((burn) => burn.sync()));
     expect(await sessions(watcher)).toBe(1);
     await page.close();

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How an attention is done: a first pass packs keys and values of each batch point into panels, as
  * the micro-kernels read them. An item of the second pass is a block of queries: its products with
- * all keys, made scores, made weights, and the products of these with the values. Blocks are so
- * small that the scores stay in the second cache; they depend on the sizes only.
+ * all keys, made scores, made powers of e as weights, and the products of these with the values,
+ * which the epilogue divides by the weights' sums. Blocks are so small that the scores stay in the
+ * second cache. They are cut into tiles, the rows of a micro-kernel, and where the future is hidden
+ * each tile works on the keys only that its last query sees. All depends on the sizes only.
  *   An element of BF16 is a pair of numbers along K, of queries and keys or of weights and values,
  * as in gemm_parts.h: what is packed is zero beyond the last number, up to whole micro-kernels. */
 #include "backends/cpu/attention.h"
@@ -17,7 +19,6 @@ enum {
     SCORE_BYTES = 192 << 10, /* of a block of queries */
     QUERIES_MAX = 72,
     CHUNK_KEYS = 256, /* keys whose values stay in the first cache; even */
-    CHUNK_PANELS = 8, /* of keys, whose scores do */
     PACK_KEYS = 256,  /* values packed by one item; even */
     TEMP_COLUMNS = 256,
     APART = 64, /* bytes, so that no two rows of scores lie on one set of the first cache */
@@ -31,6 +32,7 @@ typedef struct attention {
     bd_pass_function query, key, score, value, epilogue, softmax;
     int m, n, k, e;   /* axes, or -1 */
     int later;        /* instruction that tells how far the future is hidden, or -1 */
+    bool plain;       /* scores that are not hidden are the products as they are */
     int vectors, tile_units;
     int units_of[BD_MICRO_ROWS_MAX + 1]; /* of the next tile, when so many are left */
     int64_t row_unit;                    /* rows of a unit */
@@ -41,14 +43,16 @@ typedef struct attention {
 
 typedef struct sizes {
     int64_t batch, m, n, k, e;
-    int64_t columns;                   /* of a panel */
+    int64_t columns;                   /* of a panel of keys */
+    int64_t value_columns;             /* of one of values, but the last one may be narrower */
     int64_t key_depth, value_depth;    /* elements along K */
     int64_t key_panels, value_panels;  /* of a batch point */
     int64_t key_room, value_room;      /* elements of a batch point's panels */
     int64_t value_parts;               /* items that pack its values */
     int64_t block, blocks;             /* queries of an item, items of a batch point */
     int64_t score_step, weight_step, sum_step; /* numbers between rows */
-    size_t scores_at, weights_at, temp_at, sums_at, worker_bytes; /* bytes in worker's scratch */
+    /* bytes in a worker's scratch */
+    size_t scores_at, weights_at, temp_at, sums_at, factors_at, worker_bytes;
 } sizes;
 
 static int64_t extent_of(const attention *own, int axis, const int64_t *ints)
@@ -67,6 +71,15 @@ static int64_t number_bytes(const attention *own)
     return own->bytes / own->numbers;
 }
 
+/* Vectors of a panel of values: as many as a tile has, or somewhat fewer if then all are full. */
+static int64_t value_vectors(const attention *own, int64_t e)
+{
+    int64_t vectors = own->vectors;
+    while (vectors > 1 && ceiling(e, own->lanes) % vectors != 0)
+        vectors--;
+    return vectors > 1 ? vectors : own->vectors;
+}
+
 static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
 {
     sizes s = {.batch = 1,
@@ -81,25 +94,28 @@ static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
     s.key_depth = depth_of(own, s.k);
     s.value_depth = depth_of(own, s.n);
     s.key_panels = own->query ? ceiling(s.n, s.columns) : 0;
-    s.value_panels = ceiling(s.e, s.columns);
+    s.value_columns = value_vectors(own, s.e) * own->lanes;
+    s.value_panels = ceiling(s.e, s.value_columns);
     s.key_room = s.key_panels * s.columns * s.key_depth;
-    s.value_room = s.value_panels * s.columns * s.value_depth;
+    s.value_room = s.value_panels * s.value_columns * s.value_depth;
     s.value_parts = ceiling(s.n, PACK_KEYS);
     s.score_step = ceiling(s.n, s.columns) * s.columns + (own->pairs ? APART / own->bytes : 0);
     s.weight_step = own->pairs ? 2 * s.value_depth + APART / 2 : s.score_step;
-    s.sum_step = s.value_panels * s.columns;
+    s.sum_step = s.value_panels * s.value_columns;
     int64_t tile = own->tile_units * own->row_unit;
     int64_t tiles = SCORE_BYTES / own->bytes / most(s.score_step, 1) / tile;
     tiles = least(least(most(tiles, 1), most(ceiling(s.m, tile), 1)), QUERIES_MAX / tile);
     s.block = tiles * tile;
     s.blocks = ceiling(s.m, s.block);
-    int64_t temp = most(BD_GEMM_PAD * TEMP_COLUMNS, own->pairs ? PACK_KEYS * s.columns / 2 : 0);
+    int64_t temp = own->pairs ? PACK_KEYS * s.value_columns / 2 : 0;
+    temp = most(BD_GEMM_PAD * TEMP_COLUMNS, temp);
     s.scores_at = place_elements(&s.worker_bytes, s.block * s.score_step, own->bytes);
     s.weights_at = s.scores_at;
     if (own->pairs)
         s.weights_at = place_elements(&s.worker_bytes, s.block * s.weight_step, 2);
     s.temp_at = place_elements(&s.worker_bytes, most(s.block * s.key_depth, temp), own->bytes);
     s.sums_at = place_elements(&s.worker_bytes, s.block * s.sum_step, own->bytes);
+    s.factors_at = place_elements(&s.worker_bytes, s.block, own->bytes);
     *out = s;
 }
 
@@ -109,6 +125,7 @@ typedef struct rectangle {
     int64_t row, rows, column, columns;
     void *memory;
     int64_t step;
+    const void *factors; /* of its rows; for the epilogue only */
 } rectangle;
 
 static void evaluate(const bd_call *call, bd_pass_function function, int64_t batch,
@@ -122,6 +139,7 @@ static void evaluate(const bd_call *call, bd_pass_function function, int64_t bat
     own.params[BD_GEMM_COLUMNS] = over->columns;
     own.params[BD_GEMM_MEMORY] = (int64_t)(intptr_t)over->memory;
     own.params[BD_GEMM_STEP] = over->step;
+    own.params[BD_GEMM_FACTORS] = (int64_t)(intptr_t)over->factors;
     function(&own, 0, 1);
 }
 
@@ -149,7 +167,7 @@ static void pack_keys(const attention *own, const sizes *s, const bd_call *call,
         int64_t group = (rows - 1) / own->turn_rows * own->turn_rows;
         for (; group >= 0; group -= own->turn_rows) {
             rectangle over = {first + group, least(own->turn_rows, rows - group), k, count,
-                              temp, TEMP_COLUMNS};
+                              temp, TEMP_COLUMNS, NULL};
             evaluate(call, own->key, batch, &over);
             for (int64_t row = 0; row < over.rows && count < elements * own->numbers; row++)
                 memset(temp + (row * TEMP_COLUMNS + count) * bytes, 0, (size_t)bytes);
@@ -164,7 +182,7 @@ static void pack_keys(const attention *own, const sizes *s, const bd_call *call,
 static void pack_value_pairs(const attention *own, const sizes *s, const bd_call *call,
                              int64_t batch, const rectangle *values)
 {
-    int64_t rows = values->rows, step = s->columns, pairs = ceiling(rows, 2);
+    int64_t rows = values->rows, step = s->value_columns, pairs = ceiling(rows, 2);
     uint16_t *temp = (uint16_t *)(void *)(call->worker_scratch + s->temp_at);
     rectangle over = *values;
     over.memory = temp;
@@ -182,16 +200,16 @@ static void pack_value_pairs(const attention *own, const sizes *s, const bd_call
 static void pack_values(const attention *own, const sizes *s, const bd_call *call, int64_t batch,
                         int64_t part)
 {
-    int64_t keys_room = s->batch * s->key_room;
+    int64_t keys_room = s->batch * s->key_room, width = s->value_columns;
     int64_t first = part * PACK_KEYS, rows = least(PACK_KEYS, s->n - first);
     for (int64_t panel = 0; panel < s->value_panels; panel++) {
-        int64_t column = panel * s->columns, columns = least(s->columns, s->e - column);
+        int64_t column = panel * width, columns = least(width, s->e - column);
         int64_t before = panel * s->value_depth + first / own->numbers;
         char *to = call->shared_scratch +
-                   (keys_room + batch * s->value_room + before * s->columns) * own->bytes;
-        if (columns < s->columns)
-            memset(to, 0, (size_t)(ceiling(rows, own->numbers) * s->columns * own->bytes));
-        rectangle over = {first, rows, column, columns, to, s->columns};
+                   (keys_room + batch * s->value_room + before * width) * own->bytes;
+        if (columns < width)
+            memset(to, 0, (size_t)(ceiling(rows, own->numbers) * width * own->bytes));
+        rectangle over = {first, rows, column, columns, to, width, NULL};
         if (own->pairs)
             pack_value_pairs(own, s, call, batch, &over);
         else
@@ -215,40 +233,49 @@ static void run_pack(const bd_call *call, int64_t begin, int64_t end)
 
 /* ---- queries ---- */
 
-typedef struct product {
-    const char *a; /* rows */
-    const char *b; /* panels of `depth` rows */
-    char *c;
-    int64_t a_bytes; /* between rows */
-    int64_t c_step, rows, columns, first, last, depth; /* elements k from first to last */
-} product;
+/* Queries that a micro-kernel takes at once. */
+typedef struct tile {
+    int64_t row, rows, units;
+    int64_t open, seen; /* keys that all of them see, and that at least the last one sees */
+} tile;
 
-/* c = a * b over k from first to last, added to what c holds if first > 0. */
-static void multiply(const attention *own, const product *p)
-{
-    int64_t width = own->vectors * own->lanes, units;
-    for (int64_t column = 0; column < p->columns; column += width) {
-        const char *b = p->b + (column * p->depth + p->first * width) * own->bytes;
-        for (int64_t row = 0; row < p->rows; row += units * own->row_unit) {
-            units = own->units_of[least(ceiling(p->rows - row, own->row_unit), own->tile_units)];
-            own->micro.tiles[own->vectors][units](
-                p->a + row * p->a_bytes + p->first * own->bytes, p->a_bytes, 1, b, width,
-                p->c + (row * p->c_step + column) * own->bytes, p->c_step, p->last - p->first,
-                p->first > 0);
-        }
-    }
-}
+/* A block of queries at work. */
+typedef struct block {
+    const attention *own;
+    const sizes *s;
+    const bd_call *call;
+    int64_t batch, first, rows;
+    tile tiles[QUERIES_MAX];
+    int tile_count;
+    char *scores, *weights, *sums, *factors;
+} block;
 
-/* Keys that the last query of a block can see at most. */
-static int64_t keys_seen(const attention *own, const sizes *s, const int64_t *ints,
-                         int64_t last_query)
+/* Keys that a query can see at most. */
+static int64_t keys_seen(const attention *own, const sizes *s, const int64_t *ints, int64_t query)
 {
     if (own->later < 0)
         return s->n;
     const bd_kir_instr *limit = &own->program->instrs[own->later];
     int64_t ahead =
         limit->code == BD_KIR_INTEGER ? bd_kir_int_value(limit->integer, ints) : limit->i;
-    return ahead > s->n ? s->n : most(least(last_query + ahead + 1, s->n), 0);
+    return ahead > s->n ? s->n : most(least(query + ahead + 1, s->n), 0);
+}
+
+static void cut_tiles(block *b)
+{
+    const attention *own = b->own;
+    for (int64_t row = 0; row < b->rows; b->tile_count++) {
+        int64_t left = b->rows - row;
+        int64_t units = own->units_of[least(ceiling(left, own->row_unit), own->tile_units)];
+        int64_t rows = least(units * own->row_unit, left), query = b->first + row;
+        b->tiles[b->tile_count] = (tile){
+            .row = row,
+            .rows = rows,
+            .units = units,
+            .open = keys_seen(own, b->s, b->call->ints, query),
+            .seen = keys_seen(own, b->s, b->call->ints, query + rows - 1)};
+        row += rows;
+    }
 }
 
 /* Zeros behind the numbers of some rows, up to whole elements. */
@@ -260,71 +287,103 @@ static void fill_up(const attention *own, char *rows, int64_t count, int64_t row
         memset(rows + row * row_bytes + filled, 0, (size_t)(all - filled));
 }
 
-/* The scores of a block of queries with the keys that it sees, a few panels at a time. */
-static void score(const attention *own, const sizes *s, const bd_call *call, int64_t batch,
-                  const rectangle *all)
+/* Products of queries and keys: panel by panel, which stays in the first cache for all tiles. */
+static void multiply_keys(const block *b)
 {
-    char *queries = call->worker_scratch + s->temp_at;
-    product p = {.a = queries,
-                 .b = call->shared_scratch + batch * s->key_room * own->bytes,
-                 .c = all->memory,
-                 .a_bytes = s->key_depth * own->bytes,
-                 .c_step = s->score_step,
-                 .rows = all->rows,
-                 .last = s->key_depth,
-                 .depth = s->key_depth};
-    if (own->query) {
-        rectangle over = {all->row, all->rows, 0, s->k, queries, s->key_depth * own->numbers};
-        evaluate(call, own->query, batch, &over);
-        fill_up(own, queries, all->rows, p.a_bytes, s->k);
+    const attention *own = b->own;
+    const sizes *s = b->s;
+    int64_t row_bytes = s->key_depth * own->bytes, seen = b->tiles[b->tile_count - 1].seen;
+    char *queries = b->call->worker_scratch + s->temp_at;
+    const char *keys = b->call->shared_scratch + b->batch * s->key_room * own->bytes;
+    rectangle over = {b->first, b->rows, 0, s->k, queries, s->key_depth * own->numbers, NULL};
+    evaluate(b->call, own->query, b->batch, &over);
+    fill_up(own, queries, b->rows, row_bytes, s->k);
+    for (int64_t key = 0; key < seen; key += s->columns) {
+        for (int i = 0; i < b->tile_count; i++) {
+            const tile *t = &b->tiles[i];
+            int64_t vectors = least(ceiling(t->seen - key, own->lanes), own->vectors);
+            if (t->seen > key)
+                own->micro.tiles[vectors][t->units](
+                    queries + t->row * row_bytes, row_bytes, 1, keys + key * row_bytes, s->columns,
+                    b->scores + (t->row * s->score_step + key) * own->bytes, s->score_step,
+                    s->key_depth, 0);
+        }
     }
-    int64_t most_columns = CHUNK_PANELS * s->columns;
-    for (int64_t column = 0; column < all->columns; column += most_columns) {
-        rectangle some = *all;
-        some.column = column;
-        some.columns = p.columns = least(most_columns, all->columns - column);
-        some.memory = p.c;
-        if (own->query)
-            multiply(own, &p);
-        evaluate(call, own->score, batch, &some);
-        p.b += most_columns * s->key_depth * own->bytes;
-        p.c += most_columns * own->bytes;
+}
+
+/* Products to scores, where they differ; these to weights and factors. */
+static void weigh(const block *b)
+{
+    const attention *own = b->own;
+    const sizes *s = b->s;
+    int64_t weight_bytes = s->weight_step * number_bytes(own);
+    bd_call softmax = *b->call;
+    for (int i = 0; i < b->tile_count; i++) {
+        const tile *t = &b->tiles[i];
+        int64_t column = own->plain ? t->open : 0;
+        char *scores = b->scores + t->row * s->score_step * own->bytes;
+        char *weights = b->weights + t->row * weight_bytes;
+        rectangle over = {b->first + t->row, t->rows, column, t->seen - column,
+                          scores + column * own->bytes, s->score_step, NULL};
+        if (t->seen > column)
+            evaluate(b->call, own->score, b->batch, &over);
+        const int64_t ints[BD_SOFTMAX_INTS] = {t->rows, t->seen, s->score_step, s->weight_step};
+        void *const buffers[] = {scores, b->factors + t->row * own->bytes, weights};
+        softmax.ints = ints;
+        softmax.buffers = buffers;
+        own->softmax(&softmax, 0, t->rows);
+        fill_up(own, weights, t->rows, weight_bytes, t->seen);
     }
+}
+
+/* Sums of values: by chunks of keys, whose values stay in the first cache for all tiles. */
+static void multiply_values(const block *b)
+{
+    const attention *own = b->own;
+    const sizes *s = b->s;
+    int64_t width = s->value_columns, weight_bytes = s->weight_step * number_bytes(own);
+    int64_t depth = depth_of(own, b->tiles[b->tile_count - 1].seen), first = 0;
+    int64_t most_depth = CHUNK_KEYS / own->numbers;
+    const char *values =
+        b->call->shared_scratch + (s->batch * s->key_room + b->batch * s->value_room) * own->bytes;
+    do { /* also for no key at all: then the sums are 0 */
+        for (int64_t column = 0; column < s->e; column += width) {
+            int64_t vectors = least(ceiling(s->e - column, own->lanes), width / own->lanes);
+            const char *panel = values + (column * s->value_depth + first * width) * own->bytes;
+            for (int i = 0; i < b->tile_count; i++) {
+                const tile *t = &b->tiles[i];
+                int64_t k = least(depth_of(own, t->seen) - first, most_depth);
+                if (k > 0 || first == 0)
+                    own->micro.tiles[vectors][t->units](
+                        b->weights + t->row * weight_bytes + first * own->bytes, weight_bytes, 1,
+                        panel, width, b->sums + (t->row * s->sum_step + column) * own->bytes,
+                        s->sum_step, k, first > 0);
+            }
+        }
+        first += most_depth;
+    } while (first < depth);
 }
 
 static void attend(const attention *own, const sizes *s, const bd_call *call, int64_t item)
 {
-    int64_t batch = item / s->blocks, first = item % s->blocks * s->block;
-    int64_t rows = least(s->block, s->m - first), bytes = number_bytes(own);
-    int64_t seen = keys_seen(own, s, call->ints, first + rows - 1), depth = depth_of(own, seen);
-    char *scores = call->worker_scratch + s->scores_at, *sums = call->worker_scratch + s->sums_at;
-    char *weights = call->worker_scratch + s->weights_at;
-    rectangle all = {first, rows, 0, seen, scores, s->score_step};
-    score(own, s, call, batch, &all);
-    bd_call softmax = *call;
-    const int64_t ints[BD_SOFTMAX_INTS] = {rows, seen, s->score_step, s->weight_step};
-    void *const buffers[] = {scores, weights};
-    softmax.ints = ints;
-    softmax.buffers = buffers;
-    own->softmax(&softmax, 0, rows);
-    fill_up(own, weights, rows, s->weight_step * bytes, seen);
-    const char *values =
-        call->shared_scratch + (s->batch * s->key_room + batch * s->value_room) * own->bytes;
-    product p = {.a = weights,
-                 .b = values,
-                 .c = sums,
-                 .a_bytes = s->weight_step * bytes,
-                 .c_step = s->sum_step,
-                 .rows = rows,
-                 .columns = s->e,
-                 .depth = s->value_depth};
-    do { /* also for no key at all: then the sums are 0 */
-        p.last = least(p.first + CHUNK_KEYS / own->numbers, depth);
-        multiply(own, &p);
-        p.first = p.last;
-    } while (p.first < depth);
-    rectangle result = {first, rows, 0, s->e, sums, s->sum_step};
-    evaluate(call, own->epilogue, batch, &result);
+    int64_t first = item % s->blocks * s->block;
+    block b = {.own = own,
+               .s = s,
+               .call = call,
+               .batch = item / s->blocks,
+               .first = first,
+               .rows = least(s->block, s->m - first),
+               .scores = call->worker_scratch + s->scores_at,
+               .weights = call->worker_scratch + s->weights_at,
+               .sums = call->worker_scratch + s->sums_at,
+               .factors = call->worker_scratch + s->factors_at};
+    cut_tiles(&b);
+    if (own->query)
+        multiply_keys(&b);
+    weigh(&b);
+    multiply_values(&b);
+    rectangle result = {first, b.rows, 0, s->e, b.sums, s->sum_step, b.factors};
+    evaluate(call, own->epilogue, b.batch, &result);
 }
 
 static void run_queries(const bd_call *call, int64_t begin, int64_t end)
@@ -393,14 +452,22 @@ bd_error *bd_attention_element(const bd_target *target, const bd_kir *program, b
     return NULL;
 }
 
-/* Finds a score that is -inf wherever key - query > a number: the number's instruction, or -1. */
-static int find_later(const bd_kir *program)
+/* What the phase of scores yields, before it was cast. */
+static const bd_kir_instr *score_of(const bd_kir *program)
 {
     const bd_kir_phase *phase = bd_gemm_phase(program, BD_KIR_SCORE);
     const bd_kir_instr *all = program->instrs - 1; /* by value */
     const bd_kir_instr *at = &all[all[phase->first + phase->count].operands[0]];
     while (at->code == BD_KIR_CAST && burn_dtype_is_float((burn_dtype)at->dtype))
         at = &all[at->operands[0]];
+    return at;
+}
+
+/* Finds a score that is -inf wherever key - query > a number: the number's instruction, or -1. */
+static int find_later(const bd_kir *program)
+{
+    const bd_kir_instr *all = program->instrs - 1; /* by value */
+    const bd_kir_instr *at = score_of(program);
     if (at->code != BD_KIR_SELECT)
         return -1;
     const bd_kir_instr *hidden = &all[at->operands[2]], *seen = &all[at->operands[0]];
@@ -418,6 +485,17 @@ static int find_later(const bd_kir *program)
                   program->axes[key->index].role == BD_KIR_N &&
                   program->axes[query->index].role == BD_KIR_M;
     return places ? seen->operands[1] - 1 : -1;
+}
+
+/* Whether scores that are seen are the products as they are. */
+static bool scores_are_products(const bd_kir *program, int later)
+{
+    const bd_kir_phase *phase = bd_gemm_phase(program, BD_KIR_SCORE);
+    const bd_kir_instr *all = program->instrs - 1; /* by value */
+    const bd_kir_instr *at = &all[all[phase->first + phase->count].operands[0]];
+    if (later >= 0 && at->code == BD_KIR_SELECT)
+        at = &all[at->operands[1]];
+    return at->code == BD_KIR_ACC;
 }
 
 static bd_pass_function function_of(const bd_loaded *code, const char *name)
@@ -454,6 +532,7 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     own->k = bd_kir_axis_of(program, BD_KIR_K);
     own->e = bd_kir_axis_of(program, BD_KIR_E);
     own->later = find_later(program);
+    own->plain = scores_are_products(program, own->later);
     own->vectors = bd_micro_vectors(target, element);
     for (int units = 1; units <= BD_MICRO_ROWS_MAX; units++) {
         bool has = bd_micro_has(target, element, own->vectors, units);

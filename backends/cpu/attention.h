@@ -12,8 +12,8 @@
 #include "backends/cpu/kernel.h"
 
 /* The type of packed elements, F32, F64 or BF16: it names the micro-kernels to use. Scores and sums
- * have it too, those of BF16 are F32; there weights are rounded to BF16, as a softmax of that type
- * yields them. UNSUPPORTED if a product within the scores sums in another type. */
+ * have it too, those of BF16 are F32; there weights are rounded to BF16. UNSUPPORTED if a product
+ * within the scores sums in another type. */
 bd_error *bd_attention_element(const bd_target *target, const bd_kir *program,
                                burn_dtype *out) BD_MUST_USE;
 
@@ -21,9 +21,10 @@ bd_error *bd_attention_element(const bd_target *target, const bd_kir *program,
  * stands at memory + r * step + c (params as in gemm_parts.h):
  *   "qa"  elements of A: queries by K           "kb"  of B: keys by K
  *   "sc"  scores in the place of the products   "vc"  elements of C: keys by E
- *   "ep"  the epilogue on sums: queries by E
- *   "k"   the softmax of rows begin .. end: scores buffers[0], weights buffers[1], with BF16 apart,
- *         else the same; ints BD_SOFTMAX_* */
+ *   "ep"  the epilogue on sums times their row's factor: queries by E
+ *   "k"   of rows begin .. end: scores buffers[0] to weights, powers of e of which the largest is
+ *         1, in place or, with BF16, to buffers[2]; one over their sums, the rows' factors, to
+ *         buffers[1]; ints BD_SOFTMAX_* */
 bd_error *bd_attention_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* Integer arguments of "k". */
 enum {

@@ -8,20 +8,21 @@
 enum { ROWS, KEYS }; /* axes of the softmax */
 
 /* The access to rows of a buffer, a step apart. */
-static uint16_t add_rows(bd_kir_builder *b, burn_dtype dtype, bd_kir_use use, int step)
+static uint16_t add_rows(bd_kir_builder *b, burn_dtype dtype, bd_kir_use use, bd_kir_int row_step,
+                         int key_step)
 {
     bd_kir_access access = {.buffer = (uint16_t)bd_kir_add_buffer(b, dtype, use)};
     for (int axis = 0; axis < BD_KIR_AXES_MAX; axis++)
         access.strides[axis] = bd_kir_const(0);
     access.offset = bd_kir_const(0);
-    access.strides[ROWS] = bd_kir_arg(step);
-    access.strides[KEYS] = bd_kir_const(1);
+    access.strides[ROWS] = row_step;
+    access.strides[KEYS] = bd_kir_const(key_step);
     return (uint16_t)bd_kir_add_access(b, &access);
 }
 
-/* Rows [n0] of [n1] scores, n2 apart: the largest, exponentials in their place and their sum,
- * quotients; these in place too, or as BF16, n3 apart. The largest of a row that is all -inf counts
- * as 0, and a sum of 0 as 1. */
+/* Rows [n0] of [n1] scores, n2 apart: the largest, exponentials of the others without it; these in
+ * place, or as BF16, n3 apart; one over their sum. The largest of a row that is all -inf counts as
+ * 0, and a sum of 0 as 1. */
 static bd_error *softmax_program(burn_dtype element, bd_arena *arena, bd_kir **out)
 {
     burn_dtype dtype = element == BURN_BF16 ? BURN_F32 : element;
@@ -30,9 +31,10 @@ static bd_error *softmax_program(burn_dtype element, bd_arena *arena, bd_kir **o
         bd_kir_add_int(b);
     bd_kir_add_axis(b, BD_KIR_PARALLEL, bd_kir_arg(BD_SOFTMAX_ROWS));
     bd_kir_add_axis(b, BD_KIR_SERIAL, bd_kir_arg(BD_SOFTMAX_COLUMNS));
-    uint16_t place = add_rows(b, dtype, BD_KIR_READ_WRITE, BD_SOFTMAX_STEP), weights = place;
+    uint16_t place = add_rows(b, dtype, BD_KIR_READ_WRITE, bd_kir_arg(BD_SOFTMAX_STEP), 1);
+    uint16_t factors = add_rows(b, dtype, BD_KIR_WRITE, bd_kir_const(1), 0), weights = place;
     if (element == BURN_BF16)
-        weights = add_rows(b, BURN_BF16, BD_KIR_WRITE, BD_SOFTMAX_WEIGHT_STEP);
+        weights = add_rows(b, BURN_BF16, BD_KIR_WRITE, bd_kir_arg(BD_SOFTMAX_WEIGHT_STEP), 1);
     bd_kir_instr load = {.code = BD_KIR_LOAD, .index = place, .guard = -1};
     bd_kir_begin_phase(b, BD_KIR_EACH);
     bd_kir_value most = bd_kir_unary(b, BD_KIR_REDUCE_MAX, bd_kir_emit(b, &load));
@@ -43,21 +45,16 @@ static bd_error *softmax_program(burn_dtype element, bd_arena *arena, bd_kir **o
     bd_kir_begin_phase(b, BD_KIR_EACH);
     bd_kir_value power = bd_kir_binary(b, BD_KIR_SUB, bd_kir_emit(b, &load), most);
     power = bd_kir_unary(b, BD_KIR_EXP, power);
-    bd_kir_instr keep = {.code = BD_KIR_STORE, .operands = {power}, .index = place, .guard = -1};
     bd_kir_value sum = bd_kir_unary(b, BD_KIR_REDUCE_SUM, power);
+    if (element == BURN_BF16)
+        power = bd_kir_cast(b, power, BURN_BF16);
+    bd_kir_instr keep = {.code = BD_KIR_STORE, .operands = {power}, .index = weights, .guard = -1};
     bd_kir_emit(b, &keep);
     bd_kir_begin_phase(b, BD_KIR_ROW);
     sum = bd_kir_select(b, bd_kir_binary(b, BD_KIR_EQ, sum, zero), one, sum);
-    if (element == BURN_BF16) /* what is rounded anyway needs no quotient */
-        sum = bd_kir_binary(b, BD_KIR_DIV, one, sum);
-    bd_kir_begin_phase(b, BD_KIR_EACH);
-    bd_kir_code by = element == BURN_BF16 ? BD_KIR_MUL : BD_KIR_DIV;
-    bd_kir_value weight = bd_kir_binary(b, by, bd_kir_emit(b, &load), sum);
-    if (element == BURN_BF16)
-        weight = bd_kir_cast(b, weight, BURN_BF16);
-    bd_kir_instr store = {
-        .code = BD_KIR_STORE, .operands = {weight}, .index = weights, .guard = -1};
-    bd_kir_emit(b, &store);
+    bd_kir_value factor = bd_kir_binary(b, BD_KIR_DIV, one, sum);
+    bd_kir_instr tell = {.code = BD_KIR_STORE, .operands = {factor}, .index = factors, .guard = -1};
+    bd_kir_emit(b, &tell);
     bd_error *err = bd_kir_finish(b, arena, out);
     bd_kir_builder_destroy(b);
     return err;
@@ -84,7 +81,8 @@ bd_error *bd_attention_emit(bd_module *module, const bd_kir *program)
         bd_block_spec spec = {.kind = functions[i].kind,
                               .element = functions[i].element,
                               .outer_role = functions[i].rows,
-                              .inner_role = functions[i].columns};
+                              .inner_role = functions[i].columns,
+                              .scaled = functions[i].kind == BD_KIR_EPILOGUE};
         if (bd_gemm_phase(program, functions[i].kind))
             bd_block_emit(module, program, functions[i].name, &spec);
     }

@@ -18,6 +18,7 @@ typedef struct block_writer {
     burn_dtype element;
     LLVMTypeRef scalar;
     LLVMValueRef memory, step;
+    LLVMValueRef factors, factor; /* of all rows, of the row at hand; NULL: not scaled */
     LLVMValueRef start, count; /* of the columns that lie along the inner axis */
 } block_writer;
 
@@ -116,6 +117,8 @@ static LLVMValueRef columns(block_writer *w, LLVMValueRef row, LLVMValueRef firs
     LLVMValueRef place = LLVMBuildGEP2(b, w->scalar, row, &index, 1, "");
     if (w->phase->kind == BD_KIR_EPILOGUE || w->phase->kind == BD_KIR_SCORE)
         emit->acc = bd_part_load_lanes(emit, place, w->element, emit->mask);
+    if (w->factor)
+        emit->acc = LLVMBuildFMul(b, emit->acc, bd_part_match(emit, w->factor, emit->acc), "");
     bd_emit_phase(emit, w->phase);
     if (bd_kir_yields(w->phase->kind)) {
         LLVMValueRef value = emit->yielded;
@@ -196,6 +199,10 @@ static void rows_of_block(block_writer *w, unsigned lanes)
             LLVMBuildAdd(emit->builder, w->outer.first, index, "");
     LLVMValueRef offset = LLVMBuildMul(emit->builder, index, w->step, "");
     LLVMValueRef row = LLVMBuildGEP2(emit->builder, w->scalar, w->memory, &offset, 1, "");
+    if (w->factors) {
+        LLVMValueRef place = LLVMBuildGEP2(emit->builder, w->scalar, w->factors, &index, 1, "");
+        w->factor = LLVMBuildLoad2(emit->builder, w->scalar, place, "");
+    }
     bd_emit_lanes(emit, inner_axis(w), lanes);
     if (w->inner.count)
         bd_emit_hoist(emit, w->phase, axes_of(&w->inner));
@@ -236,6 +243,9 @@ void bd_block_emit(bd_module *module, const bd_kir *program, const char *name,
     w.memory =
         LLVMBuildIntToPtr(emit->builder, bd_emit_param(emit, BD_GEMM_MEMORY), module->pointer, "");
     w.step = bd_emit_param(emit, BD_GEMM_STEP);
+    if (spec->scaled)
+        w.factors = LLVMBuildIntToPtr(emit->builder, bd_emit_param(emit, BD_GEMM_FACTORS),
+                                      module->pointer, "");
     rows_of_block(&w, w.inner.count ? module->target->vector_bytes / (wide ? 8 : 4) : 1);
     bd_emit_finish(emit);
 }

@@ -34,6 +34,7 @@ enum {
     BD_GEMM_COLUMNS,
     BD_GEMM_MEMORY,
     BD_GEMM_STEP,
+    BD_GEMM_FACTORS, /* if the block is scaled: of its rows, of the block's element */
 };
 /* Writes a function over a block: it puts what the phase yields into it; EPILOGUE and SCORE read
  * ACC from it first. Also used by attention (block_emit.c). */
@@ -43,6 +44,7 @@ typedef struct bd_block_spec {
     burn_dtype element;         /* of the block: F32 or F64; what is packed also BF16 */
     int outer_role, inner_role; /* bd_kir_role or NO_ROLE; vectors lie along the inner one */
     bool turned;                /* rows of the block are inside, its columns outside */
+    bool scaled;                /* ACC is what the block holds times its row's factor */
 } bd_block_spec;
 void bd_block_emit(bd_module *module, const bd_kir *program, const char *name,
                    const bd_block_spec *spec);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is drawn becomes 28 × 28 numbers, a network on the daemon names it, and lessons train its last layer there.
-import { connect } from "./burn/browser.js";
+import { Link } from "./link.js";
 import { Pad, EXAMPLES } from "./pad.js";
 import { Network } from "./network.js";
 
 const LABELS = ["T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"];
 const NAME = new URLSearchParams(location.search).get("name") ?? "public/garments";
-const FOLLOW_MS = 2000, RETRY_MS = 1000, TRIPS = 15;
+const FOLLOW_MS = 2000, TRIPS = 15;
 const at = (id) => document.getElementById(id);
 
-const pad = new Pad(at("pad"));
+const pad = new Pad(at("pad")), link = new Link();
 const bars = LABELS.map((label) => {
   const item = document.createElement("li");
   item.innerHTML = `<span>${label}</span><span class="track"><span class="bar"></span></span><span class="share"></span>`;
@@ -17,13 +17,8 @@ const bars = LABELS.map((label) => {
   return item;
 });
 
-let burn, network, dirty = false, busy = false, lessons = [];
+let network, dirty = false, busy = false, teaching = false, lessons = [];
 const trips = [];
-
-function say(state, kind) {
-  at("state").textContent = state;
-  at("state").className = kind ?? "";
-}
 
 // ---- naming what is drawn ----
 
@@ -46,7 +41,7 @@ function showEmpty() {
   at("verdict").textContent = "Nothing yet";
 }
 
-function showFacts(ms) {
+function showFacts(ms, burn) {
   trips.push(ms);
   if (trips.length > TRIPS) trips.shift();
   const middle = [...trips].sort((a, b) => a - b)[trips.length >> 1];
@@ -60,6 +55,7 @@ async function infer() {
   dirty = true;
   if (busy || !network) return;
   busy = true;
+  const mine = network;
   at("verdict").setAttribute("aria-busy", "true");
   try {
     while (dirty) {
@@ -69,12 +65,12 @@ async function infer() {
         showEmpty();
         continue;
       }
-      const begin = performance.now(), shares = await network.classify(image);
-      showFacts(performance.now() - begin);
+      const begin = performance.now(), shares = await mine.classify(image);
+      showFacts(performance.now() - begin, mine.burn);
       if (pad.image()) show(shares);
     }
   } catch (error) {
-    lost(error);
+    fail(error, mine);
   } finally {
     busy = false;
     at("verdict").setAttribute("aria-busy", "false");
@@ -89,23 +85,33 @@ function drawCurve(losses) {
   at("curve").innerHTML = `<polyline points="${points}"></polyline>`;
 }
 
+/** Trains on all that the visitor has said. */
+async function study() {
+  const mine = network;
+  teaching = true;
+  try {
+    const losses = await mine.train(lessons, (count, total) => { at("lesson").textContent = `Training … ${count} of ${total} steps`; });
+    drawCurve(losses);
+    at("lesson").textContent = `${lessons.length} ${lessons.length === 1 ? "lesson" : "lessons"}; loss ${losses[0].toFixed(3)} → ${losses.at(-1).toFixed(3)}`;
+  } catch (error) {
+    fail(error, mine);
+  } finally {
+    teaching = false;
+  }
+  await infer();
+}
+
 async function teach(label) {
   const image = pad.image();
+  if (teaching) return;
   if (!image || !network) {
-    at("lesson").textContent = "Draw something first.";
+    at("lesson").textContent = network ? "Draw something first." : "Lessons wait for the daemon.";
     return;
   }
   lessons.push({ image, label });
   at("follow").checked = false;
   at("forget").disabled = false;
-  try {
-    const losses = await network.train(lessons, (count, total) => { at("lesson").textContent = `Training … ${count} of ${total} steps`; });
-    drawCurve(losses);
-    at("lesson").textContent = `${lessons.length} ${lessons.length === 1 ? "lesson" : "lessons"}; loss ${losses[0].toFixed(3)} → ${losses.at(-1).toFixed(3)}`;
-    await infer();
-  } catch (error) {
-    lost(error);
-  }
+  await study();
 }
 
 async function forget() {
@@ -114,56 +120,57 @@ async function forget() {
   at("follow").checked = true;
   at("lesson").textContent = "No lessons so far.";
   at("curve").innerHTML = "";
-  await refresh();
+  const mine = network;
+  try {
+    if (mine && await refresh(mine)) await infer();
+  } catch (error) {
+    fail(error, mine);
+  }
 }
 
 // ---- the connection ----
 
-async function refresh() {
-  await network.load(NAME);
-  at("weights").textContent = `${NAME}, as of ${new Date().toLocaleTimeString("en", { hour12: false })}`;
-  await infer();
+/** Where the session of that network has failed, the link says so and makes another. */
+function fail(error, of) {
+  if (network === of && !of.burn.alive) network = undefined;
+  link.lost(of.burn, error);
 }
 
-async function follow() {
-  if (!network) return;
+/** Takes the weights that stand under the name now; false: there are none. */
+async function refresh(made) {
   try {
-    if (at("follow").checked && !document.hidden && !busy) await refresh();
-    if (network) setTimeout(follow, FOLLOW_MS);
-  } catch (error) {
-    lost(error);
-  }
-}
-
-function lost(error) {
-  if (burn?.alive) {
-    say(error.message, "bad");
-    return;
-  }
-  network = undefined;
-  say("connection lost, trying again …", "bad");
-  setTimeout(begin, RETRY_MS);
-}
-
-async function begin() {
-  try {
-    burn = await connect(undefined, {});
-    at("daemon").textContent = burn.server;
-    at("device").textContent = burn.device;
-    at("address").textContent = burn.url;
-    const made = new Network(burn, LABELS.length);
     await made.load(NAME);
-    network = made;
-    say("connected", "good");
-    await refresh();
-    setTimeout(follow, FOLLOW_MS);
   } catch (error) {
-    say(error.code === "NOT_FOUND" ? `nobody has published ${NAME} yet` : error.message, "bad");
-    burn?.close();
-    network = undefined;
-    setTimeout(begin, RETRY_MS);
+    if (error.code !== "NOT_FOUND") throw error;
+    if (!network) link.waits(NAME);
+    return false;
   }
+  at("weights").textContent = `${NAME}, as of ${new Date().toLocaleTimeString("en", { hour12: false })}`;
+  return true;
 }
+
+/** From now on with this session, for as long as it lives. */
+async function follow(made) {
+  try {
+    const isNew = network !== made;
+    if ((isNew || at("follow").checked) && !document.hidden && !busy && !teaching && await refresh(made)) {
+      network = made;
+      link.connected();
+      await (isNew && lessons.length ? study() : infer());
+    }
+  } catch (error) {
+    fail(error, made);
+  }
+  if (link.burn === made.burn) setTimeout(() => void follow(made), network === made ? FOLLOW_MS : FOLLOW_MS / 4);
+}
+
+link.onopen = async (burn) => {
+  network = undefined;
+  at("daemon").textContent = burn.server;
+  at("device").textContent = burn.device;
+  at("address").textContent = burn.url;
+  await follow(new Network(burn, LABELS.length));
+};
 
 // ---- controls ----
 
@@ -182,10 +189,10 @@ for (const name of Object.keys(EXAMPLES)) {
   at("examples").append(button);
 }
 document.addEventListener("keydown", (event) => {
-  if (/^\d$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) void teach(Number(event.key));
+  if (/^\d$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey && event.target !== at("token")) void teach(Number(event.key));
 });
 at("clear").addEventListener("click", () => pad.clear());
-at("forget").addEventListener("click", () => void forget().catch(lost));
+at("forget").addEventListener("click", () => void forget());
 at("brush").addEventListener("input", () => pad.setBrush(Number(at("brush").value)));
 pad.onchange = () => void infer();
-void begin();
+void link.begin();

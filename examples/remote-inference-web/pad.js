@@ -28,7 +28,10 @@ export class Pad {
     canvas.addEventListener("pointercancel", () => { this.last = undefined; });
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("focus", () => this.paint());
-    canvas.addEventListener("blur", () => this.paint());
+    canvas.addEventListener("blur", () => {
+      this.painting = false;
+      this.paint();
+    });
     this.paint();
   }
 

@@ -184,7 +184,7 @@ static void stay_out(burn_context *context)
 bd_error *bd_enter(burn_context *context)
 {
     if (!context)
-        BD_FAIL(INVALID, "the context, or the tensor that is asked, is NULL");
+        BD_FAIL(INVALID, "context is NULL");
     if (bd_forked(context))
         BD_FAIL(UNAVAILABLE,
                 "this connection was opened by the parent process; open one in the child");
@@ -228,12 +228,14 @@ bd_error *bd_after_record(burn_context *context)
 
 const char *burn_url(const burn_context *context)
 {
+    if (bd_absent("context", context))
+        return "";
     return context->url;
 }
 
 const char *burn_welcome(const burn_context *context, const char *name)
 {
-    if (context->closed)
+    if (bd_absent("context", context) || bd_absent("name", name) || context->closed)
         return "";
     const bd_client_facts *facts = bd_client_get_facts(context->client);
     if (strcmp(name, "server") == 0)
@@ -245,11 +247,15 @@ const char *burn_welcome(const burn_context *context, const char *name)
 
 uint64_t burn_session(const burn_context *context)
 {
+    if (bd_absent("context", context))
+        return 0;
     return context->closed ? 0 : bd_client_get_facts(context->client)->session;
 }
 
 int burn_alive(const burn_context *context)
 {
+    if (bd_absent("context", context))
+        return 0;
     return !bd_forked(context) && !context->closed &&
            bd_client_get_phase(context->client) == BD_CLIENT_OPEN;
 }
@@ -339,7 +345,9 @@ static bd_error *report_type(const char *kind, bd_message_type *out_type)
 burn_status burn_report(burn_context *context, const char *kind, char **out_json)
 {
     bd_message_type type = BD_MESSAGE_NONE;
-    bd_error *error = report_type(kind, &type);
+    bd_error *error = BD_GIVEN(context, kind, out_json);
+    if (!error)
+        error = report_type(kind, &type);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -397,6 +405,9 @@ static burn_status ask_token(burn_context *context, bd_message_type type,
 burn_status burn_create_token(burn_context *context, const char *name, const char *scopes,
                               uint64_t seconds, const char *origins, char **out_json)
 {
+    bd_error *error = BD_GIVEN(name, out_json);
+    if (error)
+        return bd_finish(error);
     bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
     return ask_token(context, BD_MESSAGE_TOKEN_CREATE, &wish, out_json);
 }
@@ -404,15 +415,16 @@ burn_status burn_create_token(burn_context *context, const char *name, const cha
 burn_status burn_mint_token(burn_context *context, const char *name, const char *scopes,
                             uint64_t seconds, const char *origins, char **out_json)
 {
+    bd_error *error = BD_GIVEN(out_json);
+    if (error)
+        return bd_finish(error);
     bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
     return ask_token(context, BD_MESSAGE_TOKEN_MINT, &wish, out_json);
 }
 
 burn_status burn_revoke_token(burn_context *context, const char *name)
 {
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
+    BD_ENTER(context, name);
     bd_pending pending = {0};
     bd_client_revoke_token(context->client, name, &pending);
     return finish_request(context, &pending, NULL);
@@ -425,11 +437,15 @@ void burn_free(void *memory)
 
 uint64_t burn_bytes_sent(const burn_context *context)
 {
+    if (bd_absent("context", context))
+        return 0;
     return context->closed ? 0 : bd_client_bytes_sent(context->client);
 }
 
 uint64_t burn_ops_recorded(const burn_context *context)
 {
+    if (bd_absent("context", context))
+        return 0;
     return context->closed ? 0 : bd_client_op_count(context->client);
 }
 
@@ -440,17 +456,19 @@ void burn_seed(burn_context *context, uint64_t seed, uint64_t offset)
         bd_session_seed(context->session, seed & INT64_MAX, offset & INT64_MAX);
         bd_leave(context);
     }
-    bd_error_free(error);
+    (void)bd_finish(error);
 }
 
 void burn_next_random(burn_context *context, uint64_t count, uint64_t *out_seed,
                       uint64_t *out_offset)
 {
+    if (bd_absent("out_seed", out_seed) || bd_absent("out_offset", out_offset))
+        return;
     *out_seed = *out_offset = 0;
     bd_error *error = bd_enter(context);
     if (!error) {
         bd_session_next_random(context->session, count, out_seed, out_offset);
         bd_leave(context);
     }
-    bd_error_free(error);
+    (void)bd_finish(error);
 }

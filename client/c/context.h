@@ -89,6 +89,32 @@ bd_error *bd_take_options(const char *what, void *chosen, size_t chosen_size,
                           const void *options) BD_MUST_USE;
 bool bd_grad_mode(void);
 
+/* ---- given.c ---- */
+/* INVALID if one of these is NULL; names: as in "tensor, out_tensor". */
+bd_error *bd_given(const char *names, const void *const *values, size_t count) BD_MUST_USE;
+/* INVALID if the array is NULL, or a tensor in it that must not be; LIMIT for too many. */
+bd_error *bd_given_tensors(const char *name, burn_tensor *const *tensors, size_t count,
+                           bool may_be_null) BD_MUST_USE;
+/* Whether it is NULL: where a function has no status, the error is only kept. */
+static inline bool bd_absent(const char *name, const void *value)
+{
+    if (!value)
+        (void)bd_finish(BD_ERROR(INVALID, "%s is NULL", name));
+    return !value;
+}
+#define BD_GIVEN(...)                                                                              \
+    bd_given(#__VA_ARGS__, (const void *const[]){__VA_ARGS__},                                     \
+             sizeof(const void *const[]){__VA_ARGS__} / sizeof(void *))
+/* In a function that returns a status: these are given, and the lock is taken. */
+#define BD_ENTER(context, ...)                                                                     \
+    do {                                                                                           \
+        bd_error *bd_enter_error_ = BD_GIVEN(__VA_ARGS__);                                         \
+        if (!bd_enter_error_)                                                                      \
+            bd_enter_error_ = bd_enter(context);                                                   \
+        if (bd_enter_error_)                                                                       \
+            return bd_finish(bd_enter_error_);                                                     \
+    } while (0)
+
 /* ---- context.c ---- */
 void bd_lock(burn_context *context); /* not in a forked child */
 /* Takes the lock; UNAVAILABLE in a forked child or after the close. */

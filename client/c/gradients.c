@@ -4,17 +4,13 @@
 #include "client/core/recording.h"
 #include "proto/base/alloc.h"
 
-static const size_t COUNT_MAX = UINT16_MAX;
-
 /* ---- what requires a gradient ---------------------------------------------------------------- */
 
 burn_status burn_set_requires_grad(burn_tensor *tensor, int flag)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_set_requires_grad(tensor, flag != 0);
+    BD_ENTER(context, tensor);
+    bd_error *error = bd_tensor_set_requires_grad(tensor, flag != 0);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -22,6 +18,8 @@ burn_status burn_set_requires_grad(burn_tensor *tensor, int flag)
 /* A view shows what its base has become first. */
 static int ask(burn_tensor *tensor, bool (*question)(const burn_tensor *))
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     burn_context *context = bd_context_of(tensor);
     bd_error *error = bd_enter(context);
     if (error) { /* the connection is closed or the parent's: nothing changes it any more */
@@ -47,42 +45,42 @@ int burn_is_leaf(burn_tensor *tensor)
 burn_status burn_retain_grad(burn_tensor *tensor)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_retain_grad(tensor);
+    BD_ENTER(context, tensor);
+    bd_error *error = bd_tensor_retain_grad(tensor);
     bd_leave(context);
     return bd_finish(error);
 }
 
 int burn_retains_grad(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     return bd_tensor_retains_grad(tensor);
 }
 
 burn_tensor *burn_grad(burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return NULL;
     return bd_tensor_grad(tensor);
 }
 
 burn_status burn_set_grad(burn_tensor *tensor, burn_tensor *grad)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_set_grad(tensor, grad);
+    BD_ENTER(context, tensor);
+    bd_error *error = bd_tensor_set_grad(tensor, grad);
     bd_leave(context);
     return bd_finish(error);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-static bd_error *check_counts(const burn_context *context, burn_tensor *const *tensors,
-                              size_t count)
+static bd_error *check(const burn_context *context, const char *name, burn_tensor *const *tensors,
+                       size_t count, bool may_be_null)
 {
-    if (count > COUNT_MAX)
-        BD_FAIL(LIMIT, "%zu tensors; at most %zu", count, COUNT_MAX);
+    BD_TRY(BD_GIVEN(context));
+    BD_TRY(bd_given_tensors(name, tensors, count, may_be_null));
     for (size_t i = 0; tensors && i < count; i++)
         if (tensors[i])
             BD_TRY(bd_tensor_check_session(tensors[i], context->session));
@@ -91,16 +89,13 @@ static bd_error *check_counts(const burn_context *context, burn_tensor *const *t
 
 static bd_error *check_request(const burn_context *context, burn_tensor *const *roots,
                                burn_tensor *const *seeds, size_t root_count,
-                               burn_tensor *const *inputs, size_t input_count)
+                               burn_tensor *const *inputs, size_t input_count,
+                               burn_tensor *const *cuts, size_t cut_count)
 {
-    if (!context)
-        BD_FAIL(INVALID, "the context is NULL");
-    for (size_t i = 0; i < root_count; i++)
-        if (!roots || !roots[i])
-            BD_FAIL(INVALID, "root %zu is NULL", i);
-    BD_TRY(check_counts(context, roots, root_count));
-    BD_TRY(check_counts(context, seeds, root_count));
-    BD_TRY(check_counts(context, inputs, input_count));
+    BD_TRY(check(context, "roots", roots, root_count, false));
+    BD_TRY(check(context, "seeds", seeds, root_count, true));
+    BD_TRY(check(context, "inputs", inputs, input_count, false));
+    BD_TRY(check(context, "cuts", cuts, cut_count, false));
     if (root_count == 0)
         BD_FAIL(INVALID, "there is no tensor to differentiate");
     return NULL;
@@ -111,9 +106,8 @@ burn_status burn_backward_cut(burn_context *context, burn_tensor *const *roots,
                               burn_tensor *const *inputs, size_t input_count,
                               burn_tensor *const *cuts, size_t cut_count, int flags)
 {
-    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
-    if (!error)
-        error = check_counts(context, cuts, cut_count);
+    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count, cuts,
+                                    cut_count);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -140,9 +134,10 @@ burn_status burn_gradients_cut(burn_context *context, burn_tensor *const *roots,
                                burn_tensor *const *cuts, size_t cut_count, int flags,
                                burn_tensor **out_grads)
 {
-    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count);
-    if (!error)
-        error = check_counts(context, cuts, cut_count);
+    bd_error *error = check_request(context, roots, seeds, root_count, inputs, input_count, cuts,
+                                    cut_count);
+    if (!error && input_count)
+        error = BD_GIVEN(out_grads);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -166,10 +161,10 @@ burn_status burn_gradients(burn_context *context, burn_tensor *const *roots,
 burn_status burn_attach(burn_tensor *tensor, void *object, void (*release)(void *object))
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_attach(tensor, object, release);
+    if (!release)
+        return bd_finish(BD_ERROR(INVALID, "release is NULL"));
+    BD_ENTER(context, tensor, object);
+    bd_error *error = bd_tensor_attach(tensor, object, release);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -177,10 +172,8 @@ burn_status burn_attach(burn_tensor *tensor, void *object, void (*release)(void 
 burn_status burn_attached(burn_tensor *tensor, void **out_object)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_attached(tensor, out_object);
+    BD_ENTER(context, tensor, out_object);
+    bd_error *error = bd_tensor_attached(tensor, out_object);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -188,9 +181,7 @@ burn_status burn_attached(burn_tensor *tensor, void **out_object)
 burn_status burn_set_hooked(burn_tensor *tensor, int flag)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
+    BD_ENTER(context, tensor);
     bd_tensor_set_hooked(tensor, flag != 0);
     bd_leave(context);
     return BURN_STATUS_OK;
@@ -199,10 +190,8 @@ burn_status burn_set_hooked(burn_tensor *tensor, int flag)
 burn_status burn_snapshot(burn_tensor *tensor, burn_tensor **out_tensor)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_snapshot(tensor, out_tensor);
+    BD_ENTER(context, tensor, out_tensor);
+    bd_error *error = bd_tensor_snapshot(tensor, out_tensor);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -210,23 +199,25 @@ burn_status burn_snapshot(burn_tensor *tensor, burn_tensor **out_tensor)
 burn_status burn_end_history(burn_tensor *tensor)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_end_history(tensor);
+    BD_ENTER(context, tensor);
+    bd_error *error = bd_tensor_end_history(tensor);
     bd_leave(context);
     return bd_finish(error);
 }
 
 uint64_t burn_attachments(burn_context *context)
 {
+    if (bd_absent("context", context))
+        return 0;
     return bd_session_attachments(context->session);
 }
 
 burn_status burn_reached(burn_context *context, burn_tensor *const *roots, size_t root_count,
                          burn_reached_value **out_values, size_t *out_count)
 {
-    bd_error *error = check_counts(context, roots, root_count);
+    bd_error *error = check(context, "roots", roots, root_count, false);
+    if (!error)
+        error = BD_GIVEN(out_values, out_count);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -251,7 +242,7 @@ burn_status burn_reached(burn_context *context, burn_tensor *const *roots, size_
 
 void burn_free_reached(burn_reached_value *values, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; values && i < count; i++)
         burn_release(values[i].tensor);
     bd_free(values);
 }
@@ -261,7 +252,9 @@ void burn_free_reached(burn_reached_value *values, size_t count)
 burn_status burn_program_begin(burn_context *context, burn_tensor *const *arguments, size_t count,
                                burn_tensor **out_arguments)
 {
-    bd_error *error = check_counts(context, arguments, count);
+    bd_error *error = check(context, "arguments", arguments, count, false);
+    if (!error && count)
+        error = BD_GIVEN(out_arguments);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -278,13 +271,15 @@ void burn_program_abort(burn_context *context)
         bd_recording_abort(context->session);
         bd_leave(context);
     }
-    bd_error_free(error);
+    (void)bd_finish(error);
 }
 
 burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs, size_t count,
                              const char *name, burn_program **out_program)
 {
-    bd_error *error = check_counts(context, outputs, count);
+    bd_error *error = check(context, "outputs", outputs, count, false);
+    if (!error)
+        error = BD_GIVEN(out_program);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -307,8 +302,12 @@ burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs,
 burn_status burn_program_call(burn_program *program, burn_tensor *const *arguments, size_t count,
                               burn_tensor **out_outputs, size_t output_count)
 {
-    burn_context *context = program->context;
-    bd_error *error = check_counts(context, arguments, count);
+    burn_context *context = program ? program->context : NULL;
+    bd_error *error = BD_GIVEN(program);
+    if (!error)
+        error = check(context, "arguments", arguments, count, false);
+    if (!error && output_count)
+        error = BD_GIVEN(out_outputs);
     if (!error && output_count != bd_program_output_count(program->program))
         error = BD_ERROR(INVALID, "the program has %u outputs, not %zu",
                          bd_program_output_count(program->program), output_count);

@@ -16,8 +16,8 @@ static bd_error *pack_parts(burn_context *context, const char *const *parts,
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t id = 0;
-        if (!tensors[i])
-            BD_FAIL(INVALID, "tensor %zu is NULL", i);
+        if (parts && !parts[i])
+            BD_FAIL(INVALID, "parts[%zu] is NULL", i);
         BD_TRY(bd_tensor_check_session(tensors[i], context->session));
         BD_TRY(bd_tensor_id(tensors[i], &id));
         bd_name_pack_export(pack, parts ? parts[i] : "", id);
@@ -45,7 +45,7 @@ static bd_error *publish(burn_context *context, const char *name, const char *co
 static bd_error *check_name(const char *name)
 {
     if (!name)
-        BD_FAIL(INVALID, "a name is missing");
+        BD_FAIL(INVALID, "name is NULL");
     return bd_name_check(name, strlen(name));
 }
 
@@ -55,6 +55,8 @@ burn_status burn_export(burn_context *context, const char *name, const char *con
     bd_error *error = check_name(name);
     if (!error && !parts && count != 1)
         error = BD_ERROR(INVALID, "%zu tensors without parts cannot have one name", count);
+    if (!error)
+        error = bd_given_tensors("tensors", tensors, count, false);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -109,6 +111,8 @@ burn_status burn_import(burn_context *context, const char *name, burn_named **ou
 {
     bd_error *error = check_name(name);
     if (!error)
+        error = BD_GIVEN(out_items, out_count);
+    if (!error)
         error = bd_enter(context);
     if (error)
         return bd_finish(error);
@@ -127,7 +131,7 @@ burn_status burn_import(burn_context *context, const char *name, burn_named **ou
 
 void burn_free_named(burn_named *items, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; items && i < count; i++) {
         burn_release(items[i].tensor);
         bd_free((char *)(uintptr_t)items[i].part);
     }
@@ -139,6 +143,8 @@ void burn_free_named(burn_named *items, size_t count)
 burn_status burn_export_program(burn_context *context, const char *name, burn_program *program)
 {
     bd_error *error = check_name(name);
+    if (!error)
+        error = BD_GIVEN(context, program);
     if (!error && program->context != context)
         error = BD_ERROR(INVALID, "the program is none of this connection");
     if (!error)
@@ -170,6 +176,8 @@ burn_status burn_import_program(burn_context *context, const char *name,
 {
     bd_error *error = check_name(name);
     if (!error)
+        error = BD_GIVEN(out_program);
+    if (!error)
         error = bd_enter(context);
     if (error)
         return bd_finish(error);
@@ -185,11 +193,15 @@ burn_status burn_import_program(burn_context *context, const char *name,
 
 size_t burn_program_arguments(const burn_program *program)
 {
+    if (bd_absent("program", program))
+        return 0;
     return bd_program_argument_count(program->program);
 }
 
 size_t burn_program_outputs(const burn_program *program)
 {
+    if (bd_absent("program", program))
+        return 0;
     return bd_program_output_count(program->program);
 }
 
@@ -211,12 +223,10 @@ burn_status burn_unexport(burn_context *context, const char *name)
 
 burn_status burn_list_names(burn_context *context, const char *prefix, char **out_json)
 {
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
+    BD_ENTER(context, out_json);
     bd_pending pending = {0};
     bd_client_list_names(context->client, prefix, &pending);
-    error = bd_wait(context, &pending);
+    bd_error *error = bd_wait(context, &pending);
     bd_leave(context);
     if (error)
         bd_free(pending.report);

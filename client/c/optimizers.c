@@ -30,8 +30,13 @@ struct burn_optimizer {
 static burn_status create(burn_context *context, burn_tensor *const *parameters, size_t count,
                           burn_optimizer **out_optimizer)
 {
+    bd_error *error = BD_GIVEN(context, out_optimizer);
+    if (!error)
+        error = bd_given_tensors("parameters", parameters, count, false);
+    if (error)
+        return bd_finish(error);
     for (size_t i = 0; i < count; i++)
-        if (!parameters[i] || !burn_is_leaf(parameters[i]) ||
+        if (!burn_is_leaf(parameters[i]) ||
             bd_context_of(parameters[i]) != context)
             return bd_finish(
                 BD_ERROR(INVALID, "parameter %zu is no leaf tensor of this connection", i));
@@ -59,7 +64,7 @@ burn_status burn_sgd(burn_context *context, burn_tensor *const *parameters, size
         return bd_finish(
             BD_ERROR(INVALID, "Nesterov momentum requires a momentum and zero dampening"));
     burn_optimizer *optimizer = NULL;
-    burn_status status = create(context, parameters, count, &optimizer);
+    burn_status status = create(context, parameters, count, out_optimizer ? &optimizer : NULL);
     if (status != BURN_STATUS_OK)
         return status;
     optimizer->sgd = chosen;
@@ -83,7 +88,7 @@ burn_status burn_adam(burn_context *context, burn_tensor *const *parameters, siz
         return bd_finish(BD_ERROR(INVALID, "betas must be below 1, they are %g and %g",
                                   chosen.beta1, chosen.beta2));
     burn_optimizer *optimizer = NULL;
-    burn_status status = create(context, parameters, count, &optimizer);
+    burn_status status = create(context, parameters, count, out_optimizer ? &optimizer : NULL);
     if (status != BURN_STATUS_OK)
         return status;
     optimizer->adam = true;
@@ -108,6 +113,8 @@ void burn_optimizer_destroy(burn_optimizer *optimizer)
 
 void burn_set_learning_rate(burn_optimizer *optimizer, double lr)
 {
+    if (bd_absent("optimizer", optimizer))
+        return;
     optimizer->lr = lr;
 }
 
@@ -197,6 +204,8 @@ static burn_status step_adam(burn_optimizer *o, parameter *p)
 
 burn_status burn_step(burn_optimizer *optimizer)
 {
+    if (bd_absent("optimizer", optimizer))
+        return BURN_STATUS_INVALID;
     int grad_mode = burn_set_grad_enabled(0);
     burn_status status = BURN_STATUS_OK;
     for (size_t i = 0; status == BURN_STATUS_OK && i < optimizer->count; i++) {
@@ -210,6 +219,8 @@ burn_status burn_step(burn_optimizer *optimizer)
 
 burn_status burn_zero_grad(burn_optimizer *optimizer)
 {
+    if (bd_absent("optimizer", optimizer))
+        return BURN_STATUS_INVALID;
     for (size_t i = 0; i < optimizer->count; i++) {
         burn_status status = burn_set_grad(optimizer->parameters[i].tensor, NULL);
         if (status != BURN_STATUS_OK)

@@ -150,9 +150,7 @@ static bd_host_region *take_unused(burn_context *context, size_t size_bytes)
 
 burn_status burn_alloc(burn_context *context, size_t size_bytes, void **out_memory)
 {
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
+    BD_ENTER(context, out_memory);
     bd_host_region *region = take_unused(context, size_bytes);
     if (!region)
         region = create(context, size_bytes ? size_bytes : 1);

@@ -67,7 +67,7 @@ burn_status burn_upload(burn_context *context, int dtype, int rank, const int64_
     size_t bytes = 0;
     bd_error *error = type_of(dtype, rank, dims, &type, &bytes);
     if (!error && (!out_tensor || (bytes && !elements)))
-        error = BD_ERROR(INVALID, "%s is NULL", out_tensor ? "elements" : "out_tensor");
+        error = BD_GIVEN(out_tensor, elements);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -99,7 +99,11 @@ static bd_error *read_elements(burn_context *context, burn_tensor *tensor, void 
 burn_status burn_read(burn_tensor *tensor, void *elements, size_t size_bytes)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
+    bd_error *error = BD_GIVEN(tensor);
+    if (!error && size_bytes)
+        error = BD_GIVEN(elements);
+    if (!error)
+        error = bd_enter(context);
     if (error)
         return bd_finish(error);
     error = read_elements(context, tensor, elements, size_bytes);
@@ -128,10 +132,8 @@ static bd_error *read_item(burn_context *context, burn_tensor *tensor, double *o
 burn_status burn_item(burn_tensor *tensor, double *out_value)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = read_item(context, tensor, out_value);
+    BD_ENTER(context, tensor, out_value);
+    bd_error *error = read_item(context, tensor, out_value);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -140,6 +142,8 @@ burn_status burn_item(burn_tensor *tensor, double *out_value)
 
 void burn_retain(burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return;
     burn_context *context = bd_context_of(tensor);
     bd_lock(context);
     bd_tensor_retain(tensor);
@@ -162,31 +166,43 @@ void burn_release(burn_tensor *tensor)
 
 burn_context *burn_context_of(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return NULL;
     return bd_context_of(tensor);
 }
 
 int burn_dtype_of(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     return (int)bd_tensor_type(tensor)->dtype;
 }
 
 int burn_rank(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     return bd_tensor_type(tensor)->shape.rank;
 }
 
 const int64_t *burn_shape_of(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return NULL;
     return bd_tensor_type(tensor)->shape.dims;
 }
 
 int64_t burn_elements(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     return burn_shape_elements(&bd_tensor_type(tensor)->shape);
 }
 
 size_t burn_size_bytes(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     return (size_t)burn_elements(tensor) * burn_dtype_size(bd_tensor_type(tensor)->dtype);
 }
 
@@ -202,16 +218,22 @@ const char *burn_dtype_text(int dtype)
 
 uint64_t burn_version_of(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     return bd_tensor_version(tensor);
 }
 
 int burn_is_view(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     return bd_tensor_is_view(tensor);
 }
 
 int burn_is_contiguous(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     burn_context *context = bd_context_of(tensor);
     bd_lock(context);
     bool contiguous = bd_tensor_is_contiguous(tensor);
@@ -221,6 +243,8 @@ int burn_is_contiguous(const burn_tensor *tensor)
 
 void burn_strides_of(const burn_tensor *tensor, int64_t *strides)
 {
+    if (bd_absent("tensor", tensor) || (burn_rank(tensor) > 0 && bd_absent("strides", strides)))
+        return;
     burn_context *context = bd_context_of(tensor);
     int64_t all[BURN_RANK_MAX];
     bd_lock(context);
@@ -232,6 +256,8 @@ void burn_strides_of(const burn_tensor *tensor, int64_t *strides)
 
 int burn_can_view(const burn_tensor *tensor, int rank, const int64_t *dims)
 {
+    if (bd_absent("tensor", tensor) || (rank > 0 && bd_absent("dims", dims)))
+        return 0;
     int64_t elements = 1;
     if (rank < 0 || rank > BURN_RANK_MAX)
         return 0;
@@ -250,6 +276,8 @@ int burn_can_view(const burn_tensor *tensor, int rank, const int64_t *dims)
 
 uint64_t burn_id_of(burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return 0;
     burn_context *context = bd_context_of(tensor);
     bd_error *error = bd_enter(context);
     uint64_t id = 0;
@@ -257,17 +285,21 @@ uint64_t burn_id_of(burn_tensor *tensor)
         error = bd_tensor_id(tensor, &id);
         bd_leave(context);
     }
-    bd_error_free(error);
+    (void)bd_finish(error);
     return id;
 }
 
 void *burn_user(const burn_tensor *tensor)
 {
+    if (bd_absent("tensor", tensor))
+        return NULL;
     return bd_tensor_user(tensor);
 }
 
 void burn_set_user(burn_tensor *tensor, void *user)
 {
+    if (bd_absent("tensor", tensor))
+        return;
     bd_tensor_set_user(tensor, user);
 }
 
@@ -295,7 +327,9 @@ static bd_error *operand_of(const burn_input *input, bd_input_operand *out)
         out->f = input->as.real;
         return NULL;
     }
-    BD_FAIL(INVALID, "an input of kind %d without a tensor", input->kind);
+    if (input->kind == BURN_OPERAND_TENSOR)
+        BD_FAIL(INVALID, "the tensor is NULL");
+    BD_FAIL(INVALID, "it is of kind %d; kinds go from 0 to 4", input->kind);
 }
 
 static bd_error *attrs_of(const burn_op_info *info, const burn_attribute *attributes, size_t count,
@@ -314,6 +348,8 @@ static bd_error *attrs_of(const burn_op_info *info, const burn_attribute *attrib
         const burn_attribute *given = &attributes[i];
         if (given->count > BURN_CONSTANT_BYTES_MAX)
             BD_FAIL(LIMIT, "%s: %zu items of %s", info->name, given->count, row->name);
+        if (given->count && !given->items)
+            BD_FAIL(INVALID, "%s: %s is NULL, of %zu items", info->name, row->name, given->count);
         attrs[i].value = given->number;
         attrs[i].count = (uint32_t)given->count;
         if (row->kind == BURN_ATTR_BYTES)
@@ -322,6 +358,13 @@ static bd_error *attrs_of(const burn_op_info *info, const burn_attribute *attrib
             attrs[i].values = given->items;
     }
     return NULL;
+}
+
+static bd_error *note_input(const burn_op_info *info, size_t i, bd_error *own_error)
+{
+    size_t last = info->input_count ? info->input_count - 1U : 0;
+    const char *name = info->inputs[i < last ? i : last];
+    return bd_error_note(own_error, "%s: %s (input %zu)", info->name, name ? name : "no name", i);
 }
 
 static bd_error *apply(burn_context *context, const burn_op_info *info, const burn_input *inputs,
@@ -334,8 +377,11 @@ static bd_error *apply(burn_context *context, const burn_op_info *info, const bu
     bd_error *error = attrs_of(info, attributes, attribute_count, attrs);
     if (input_count > INPUTS_INLINE)
         operands = bd_alloc(input_count * sizeof *operands);
-    for (size_t i = 0; !error && i < input_count; i++)
+    for (size_t i = 0; !error && i < input_count; i++) {
         error = operand_of(&inputs[i], &operands[i]);
+        if (error)
+            error = note_input(info, i, error);
+    }
     if (!error)
         error = bd_session_apply(context->session, info, operands, (uint32_t)input_count, attrs,
                                  out_tensors, (uint32_t)output_count);
@@ -361,8 +407,12 @@ burn_status burn_apply(burn_context *context, int op, const burn_input *inputs, 
     if (input_count > UINT16_MAX || output_count > UINT16_MAX)
         return bd_finish(
             BD_ERROR(LIMIT, "%s: %zu inputs, %zu outputs", info->name, input_count, output_count));
-    if (!out_tensors && output_count)
-        return bd_finish(BD_ERROR(INVALID, "%s: out is NULL", info->name));
+    const char *missing = !out_tensors && output_count      ? "out"
+                          : !inputs && input_count          ? "inputs"
+                          : !attributes && attribute_count ? "attributes"
+                                                           : NULL;
+    if (missing)
+        return bd_finish(BD_ERROR(INVALID, "%s: %s is NULL", info->name, missing));
     bd_error *error = bd_enter(context);
     if (error)
         return bd_finish(error);
@@ -374,6 +424,8 @@ burn_status burn_apply(burn_context *context, int op, const burn_input *inputs, 
 
 int burn_find_op(const char *name)
 {
+    if (bd_absent("name", name))
+        return 0;
     const burn_op_info *info = burn_op_find(name);
     return info ? info->number : 0;
 }
@@ -382,9 +434,11 @@ burn_status burn_assign(burn_tensor *target, burn_input source, int flags)
 {
     burn_context *context = bd_context_of(target);
     bd_input_operand operand = {0};
-    bd_error *error = operand_of(&source, &operand);
+    bd_error *error = BD_GIVEN(target);
+    if (!error && (error = operand_of(&source, &operand)))
+        error = bd_error_note(error, "source");
     if (!error && operand.kind == BURN_OPERAND_ABSENT)
-        error = BD_ERROR(INVALID, "nothing to assign");
+        error = BD_ERROR(INVALID, "source is none: nothing to assign");
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -399,11 +453,9 @@ burn_status burn_assign(burn_tensor *target, burn_input source, int flags)
 burn_status burn_set_data(burn_tensor *target, burn_tensor *source)
 {
     burn_context *context = bd_context_of(target);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
+    BD_ENTER(context, target, source);
     bd_input_operand operand = {.kind = BURN_OPERAND_TENSOR, .tensor = source};
-    error = bd_tensor_assign(target, &operand, BD_ASSIGN_REPLACE);
+    bd_error *error = bd_tensor_assign(target, &operand, BD_ASSIGN_REPLACE);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -411,10 +463,8 @@ burn_status burn_set_data(burn_tensor *target, burn_tensor *source)
 burn_status burn_detach(burn_tensor *tensor, burn_tensor **out_tensor)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_detach(tensor, out_tensor);
+    BD_ENTER(context, tensor, out_tensor);
+    bd_error *error = bd_tensor_detach(tensor, out_tensor);
     bd_leave(context);
     return bd_finish(error);
 }
@@ -422,10 +472,8 @@ burn_status burn_detach(burn_tensor *tensor, burn_tensor **out_tensor)
 burn_status burn_alias(burn_tensor *tensor, burn_tensor **out_tensor)
 {
     burn_context *context = bd_context_of(tensor);
-    bd_error *error = bd_enter(context);
-    if (error)
-        return bd_finish(error);
-    error = bd_tensor_alias(tensor, out_tensor);
+    BD_ENTER(context, tensor, out_tensor);
+    bd_error *error = bd_tensor_alias(tensor, out_tensor);
     bd_leave(context);
     return bd_finish(error);
 }

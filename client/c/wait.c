@@ -198,19 +198,19 @@ typedef struct reception {
 
 static bool has_come(void *user)
 {
-    reception *reception = user;
-    reception->count = recv(reception->fd, reception->bytes, reception->size, MSG_DONTWAIT);
-    return reception->count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    reception *it = user;
+    it->count = recv(it->fd, it->bytes, it->size, MSG_DONTWAIT);
+    return it->count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
 /* Looks for a while before it sleeps. */
 static ssize_t receive(int fd, void *bytes, size_t size)
 {
-    reception reception = {.fd = fd, .bytes = bytes, .size = size, .count = -1};
+    reception it = {.fd = fd, .bytes = bytes, .size = size, .count = -1};
     errno = EAGAIN;
-    bd_spare_await(has_come, &reception);
-    bool waits = reception.count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    return waits ? recv(fd, bytes, size, 0) : reception.count;
+    bd_spare_await(has_come, &it);
+    bool waits = it.count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    return waits ? recv(fd, bytes, size, 0) : it.count;
 }
 
 /* A small answer is awaited in recv itself: one system call less than by poll. */

@@ -257,7 +257,7 @@ static burn_status burn_apply_list(burn_context *context, int op, const burn_inp
     for (size_t i = 0; i < first_count; i++)
         inputs[i] = first[i];
     for (size_t i = 0; i < rest_count; i++)
-        inputs[first_count + i] = burn_in(rest[i]);
+        inputs[first_count + i] = (burn_input){{.kind = 1, .as.tensor = rest ? rest[i] : NULL}};
     burn_status status = burn_apply(context, op, inputs, first_count + rest_count, attributes,
                                     attribute_count, out, out_count);
     if (inputs != few)

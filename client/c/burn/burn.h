@@ -19,11 +19,11 @@
  *     Every function that can fail returns a burn_status; 0 is success. burn_last_error() then
  *     tells more, for the calling thread. The library never prints, exits or aborts on bad
  *     arguments of the kinds named here. NULL where something is needed is BURN_STATUS_INVALID, and
- *     its text names the argument; what has no status returns 0 or NULL. Wrong shapes and dtypes fail at once; what fails in the
- *     daemon (memory, an index out of range, a lost connection) is reported by the next burn_read
- *     or burn_sync. A lost connection over tcp:// or tls:// is made anew, for as long as the daemon
- *     keeps the session (30 s by default); calls take that long then, and nothing is done twice.
- *     Once it is lost for good, every call says so.
+ *     its text names the argument; what has no status returns 0 or NULL. Wrong shapes and dtypes
+ *     fail at once; what fails in the daemon (memory, an index out of range, a lost connection) is
+ *     reported by the next burn_read or burn_sync. A lost connection over tcp:// or tls:// is made
+ *     anew, for as long as the daemon keeps the session (30 s by default); calls take that long
+ *     then, and nothing is done twice. Once it is lost for good, every call says so.
  *
  * Ownership
  *     An out_ parameter is the caller's, to be given back by the release, destroy or close function

@@ -158,6 +158,7 @@ static bool instr_varies(const bd_emit *emit, const bd_kir_instr *instr)
 static void forget_guards(bd_emit *emit)
 {
     memset(emit->guards, 0, (emit->program->guard_count + 1u) * sizeof(LLVMValueRef));
+    emit->guards_mask = NULL;
 }
 
 void bd_emit_lanes(bd_emit *emit, int vector_axis, unsigned lanes)
@@ -201,9 +202,16 @@ static void hoist_guards(bd_emit *emit, const bd_kir_instr *instr, unsigned axes
     int number = instr->code == BD_KIR_GUARD        ? instr->index + 1
                  : bd_part_has_access(instr->code) ? instr->guard + 1
                                                     : 0;
-    for (; number > 0; number = guards[number - 1].also)
-        if (!(axes_of_strides(emit->program, guards[number - 1].strides) & axes))
-            emit->guards[number - 1] = bd_part_own_guard(emit, number - 1);
+    for (; number > 0; number = guards[number - 1].also) {
+        if (axes_of_strides(emit->program, guards[number - 1].strides) & axes)
+            continue;
+        LLVMValueRef holds = bd_part_own_guard(emit, number - 1);
+        bool masks = emit->loop && emit->mask && holds && bd_part_is_vector(holds) &&
+                     !emit->guards[number - 1];
+        emit->guards[number - 1] =
+            masks ? LLVMBuildAnd(emit->builder, holds, emit->mask, "") : holds;
+        emit->guards_mask = emit->loop ? emit->mask : NULL;
+    }
 }
 
 void bd_emit_hoist(bd_emit *emit, const bd_kir_phase *phase, unsigned axes)

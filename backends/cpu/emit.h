@@ -44,6 +44,8 @@ typedef struct bd_emit {
         uint16_t missing; /* the axes to add */
     } *bases;
     LLVMValueRef *guards;      /* by guard, without what must hold too: hoisted; else NULL */
+    LLVMValueRef guards_mask;  /* those that vary hold for lanes of this mask only */
+    bool inside;               /* guards that are alike for all lanes hold here */
     struct bd_emit_loop *loop; /* of the LOOP family: reductions, slots; NULL else */
     LLVMValueRef ints, buffers, scalars, math;
 } bd_emit;

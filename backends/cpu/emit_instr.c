@@ -150,6 +150,8 @@ void bd_emit_instr(bd_emit *emit, int number)
         return;
     case BD_KIR_GUARD:
         *result = bd_part_guard(emit, instr->index);
+        if (!*result)
+            *result = LLVMConstInt(emit->module->i1, 1, 0);
         return;
     case BD_KIR_LOAD:
     case BD_KIR_LOAD_AT:

@@ -1,74 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loads, stores, gathers, scatters and guards. A load whose guard is false reads a block of zeros
+ * Loads, stores, gathers and scatters. A load whose guard is false reads a block of zeros
  * instead; a store is masked. */
 #include <string.h>
 
 #include "backends/cpu/constants.h"
 #include "backends/cpu/emit_parts.h"
 #include "proto/base/assert.h"
-
-static LLVMValueRef and_masks(bd_emit *emit, LLVMValueRef a, LLVMValueRef b)
-{
-    if (!a || !b)
-        return a ? a : b;
-    if (bd_part_is_vector(a) || bd_part_is_vector(b)) {
-        a = bd_part_is_vector(a) ? a : bd_emit_splat(emit, a);
-        b = bd_part_is_vector(b) ? b : bd_emit_splat(emit, b);
-    }
-    return LLVMBuildAnd(emit->builder, a, b, "");
-}
-
-/* 0 <= base + lane < extent for a guard that moves by one: compares in 32 bits. */
-static LLVMValueRef unit_guard(bd_emit *emit, LLVMValueRef base, LLVMValueRef extent)
-{
-    LLVMBuilderRef b = emit->builder;
-    LLVMValueRef zero = bd_emit_i64(emit, 0), lanes = bd_emit_i64(emit, emit->lanes);
-    LLVMValueRef bounds[2] = {LLVMBuildSub(b, zero, base, ""), LLVMBuildSub(b, extent, base, "")};
-    LLVMValueRef iota = bd_emit_iota(emit, emit->module->i32);
-    for (int i = 0; i < 2; i++) {
-        LLVMValueRef low = LLVMBuildICmp(b, LLVMIntSLT, bounds[i], zero, "");
-        bounds[i] = LLVMBuildSelect(b, low, zero, bounds[i], "");
-        LLVMValueRef high = LLVMBuildICmp(b, LLVMIntSGT, bounds[i], lanes, "");
-        bounds[i] = LLVMBuildSelect(b, high, lanes, bounds[i], "");
-        bounds[i] = bd_emit_splat(emit, LLVMBuildTrunc(b, bounds[i], emit->module->i32, ""));
-    }
-    LLVMValueRef from = LLVMBuildICmp(b, LLVMIntUGE, iota, bounds[0], "");
-    LLVMValueRef until = LLVMBuildICmp(b, LLVMIntULT, iota, bounds[1], "");
-    return LLVMBuildAnd(b, from, until, "");
-}
-
-LLVMValueRef bd_part_own_guard(bd_emit *emit, int number)
-{
-    LLVMBuilderRef b = emit->builder;
-    const bd_kir_guard *guard = &emit->program->guards[number];
-    if (emit->guards[number])
-        return emit->guards[number];
-    LLVMValueRef place = bd_emit_int(emit, guard->offset),
-                 extent = bd_emit_int(emit, guard->extent);
-    for (int axis = 0; axis < emit->program->axis_count; axis++)
-        place = bd_part_add_scaled(emit, place, guard->strides[axis], emit->positions[axis]);
-    bd_kir_int stride = bd_kir_const(0);
-    if (emit->vector_axis >= 0)
-        stride = guard->strides[emit->vector_axis];
-    if (bd_kir_int_is(stride, 1))
-        return unit_guard(emit, place, extent);
-    if (!bd_kir_int_is(stride, 0)) {
-        LLVMValueRef steps = LLVMBuildMul(b, bd_emit_iota(emit, emit->module->i64),
-                                          bd_emit_splat(emit, bd_emit_int(emit, stride)), "");
-        place = LLVMBuildAdd(b, bd_emit_splat(emit, place), steps, "");
-        extent = bd_emit_splat(emit, extent);
-    }
-    /* One unsigned comparison: a negative place is a huge one; extents are never negative. */
-    return LLVMBuildICmp(b, LLVMIntULT, place, extent, "");
-}
-
-LLVMValueRef bd_part_guard(bd_emit *emit, int number)
-{
-    LLVMValueRef all = NULL;
-    for (number++; number > 0; number = emit->program->guards[number - 1].also)
-        all = and_masks(emit, all, bd_part_own_guard(emit, number - 1));
-    return all;
-}
 
 LLVMValueRef bd_part_load_lanes(bd_emit *emit, LLVMValueRef place, burn_dtype dtype,
                                 LLVMValueRef mask)
@@ -224,18 +161,62 @@ static LLVMValueRef every_lane(bd_emit *emit, LLVMValueRef mask)
     return LLVMBuildICmp(emit->builder, LLVMIntEQ, word, LLVMConstAllOnes(bits), "");
 }
 
-/* Every second element: of two loads, which begin and end with the first and the last lane. */
-static LLVMValueRef load_second(bd_emit *emit, LLVMValueRef place, burn_dtype dtype)
+/* The elements that the lanes of one half want of one of two loads: bits at the even places, or at
+ * the odd ones. */
+static LLVMValueRef second_mask(bd_emit *emit, LLVMValueRef wanted, bool upper)
 {
+    LLVMBuilderRef b = emit->builder;
+    LLVMTypeRef i64 = emit->module->i64, mask_type = LLVMTypeOf(wanted);
+    LLVMTypeRef bits = LLVMIntTypeInContext(emit->module->context, emit->lanes);
+    LLVMValueRef word = LLVMBuildBitCast(b, wanted, bits, "");
+    word = LLVMBuildZExtOrBitCast(b, word, i64, "");
+    if (upper)
+        word = LLVMBuildLShr(b, word, bd_emit_i64(emit, emit->lanes / 2), "");
+    uint64_t places = upper ? 0xaaaaaaaaaaaaaaaa : 0x5555555555555555;
+    LLVMValueRef arguments[] = {word, LLVMConstInt(i64, places, 0)};
+    word = bd_module_intrinsic(emit->module, b, "llvm.x86.bmi.pdep.64", NULL, 0, arguments, 2);
+    return LLVMBuildBitCast(b, LLVMBuildIntCast2(b, word, bits, 0, ""), mask_type, "");
+}
+
+/* Every second element: of two loads, which begin and end with the first and the last lane. */
+static LLVMValueRef load_second(bd_emit *emit, LLVMValueRef place, burn_dtype dtype,
+                                LLVMValueRef wanted)
+{
+    LLVMValueRef masks[2] = {NULL, NULL};
     LLVMValueRef from[64];
     LLVMTypeRef i32 = emit->module->i32, scalar = bd_emit_storage(emit, dtype);
     LLVMValueRef skip = bd_emit_i64(emit, (int64_t)emit->lanes - 1);
-    LLVMValueRef low = bd_part_load_lanes(emit, place, dtype, NULL);
+    for (int half = 0; half < 2 && wanted; half++)
+        masks[half] = second_mask(emit, wanted, half == 1);
+    LLVMValueRef low = bd_part_load_lanes(emit, place, dtype, masks[0]);
     LLVMValueRef high =
-        bd_part_load_lanes(emit, bd_part_offset(emit, place, scalar, skip), dtype, NULL);
+        bd_part_load_lanes(emit, bd_part_offset(emit, place, scalar, skip), dtype, masks[1]);
     for (unsigned lane = 0; lane < emit->lanes; lane++)
         from[lane] = LLVMConstInt(i32, 2 * lane + (2 * lane >= emit->lanes), 0);
     return LLVMBuildShuffleVector(emit->builder, low, high, LLVMConstVector(from, emit->lanes), "");
+}
+
+/* A branch with a value: the builder stands in the block that is taken if the condition holds. */
+typedef struct choice {
+    LLVMBasicBlockRef other, after, ends[3];
+    LLVMValueRef values[3];
+    unsigned count;
+} choice;
+
+static void choose(bd_emit *emit, choice *of, LLVMValueRef condition)
+{
+    LLVMBasicBlockRef taken = bd_part_block(emit);
+    of->other = bd_part_block(emit);
+    LLVMBuildCondBr(emit->builder, condition, taken, of->other);
+    LLVMPositionBuilderAtEnd(emit->builder, taken);
+}
+
+static void chosen(bd_emit *emit, choice *of, LLVMValueRef value)
+{
+    of->ends[of->count] = LLVMGetInsertBlock(emit->builder);
+    of->values[of->count++] = value;
+    LLVMBuildBr(emit->builder, of->after);
+    LLVMPositionBuilderAtEnd(emit->builder, of->other);
 }
 
 /* Lanes that lie apart: pools and slices often have every second element. */
@@ -248,23 +229,19 @@ static LLVMValueRef load_apart(bd_emit *emit, LLVMValueRef place, bd_kir_int str
         return gather(emit, place, offsets, dtype, wanted);
     LLVMValueRef is_two = LLVMBuildICmp(b, LLVMIntEQ, bd_emit_int(emit, stride),
                                         bd_emit_i64(emit, 2), "");
-    if (wanted)
-        is_two = LLVMBuildAnd(b, is_two, every_lane(emit, wanted), "");
-    LLVMBasicBlockRef second = bd_part_block(emit), any = bd_part_block(emit);
-    LLVMBasicBlockRef after = bd_part_block(emit), ends[2];
-    LLVMBuildCondBr(b, is_two, second, any);
-    LLVMPositionBuilderAtEnd(b, second);
-    LLVMValueRef values[2] = {load_second(emit, place, dtype)};
-    ends[0] = LLVMGetInsertBlock(b);
-    LLVMBuildBr(b, after);
-    LLVMPositionBuilderAtEnd(b, any);
-    values[1] = gather(emit, place, offsets, dtype, wanted);
-    ends[1] = LLVMGetInsertBlock(b);
-    LLVMBuildBr(b, after);
-    LLVMPositionBuilderAtEnd(b, after);
-    LLVMValueRef either = LLVMBuildPhi(b, LLVMTypeOf(values[0]), "");
-    LLVMAddIncoming(either, values, ends, 2);
-    return either;
+    LLVMValueRef full = wanted ? LLVMBuildAnd(b, is_two, every_lane(emit, wanted), "") : is_two;
+    choice loads = {.after = bd_part_block(emit)};
+    choose(emit, &loads, full);
+    chosen(emit, &loads, load_second(emit, place, dtype, NULL));
+    if (wanted && bd_part_is_vector(wanted) && emit->module->target->masked && emit->lanes <= 64) {
+        choose(emit, &loads, is_two);
+        chosen(emit, &loads, load_second(emit, place, dtype, wanted));
+    }
+    loads.other = loads.after;
+    chosen(emit, &loads, gather(emit, place, offsets, dtype, wanted));
+    LLVMValueRef any = LLVMBuildPhi(b, LLVMTypeOf(loads.values[0]), "");
+    LLVMAddIncoming(any, loads.values, loads.ends, loads.count);
+    return any;
 }
 
 static LLVMValueRef load_scalar(bd_emit *emit, LLVMValueRef place, burn_dtype dtype)
@@ -350,7 +327,7 @@ LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr)
             place = LLVMBuildSelect(b, guard, place, bd_constant_zeros(emit->module), "");
         return bd_part_load_lanes(emit, place, dtype, emit->mask);
     }
-    LLVMValueRef wanted = and_masks(emit, emit->mask, guard);
+    LLVMValueRef wanted = bd_part_wanted(emit, guard, instr->guard);
     if (!moved && contiguous)
         return bd_part_load_lanes(emit, place, dtype, wanted);
     if (!moved)
@@ -481,7 +458,7 @@ static void store(bd_emit *emit, const bd_kir_instr *instr, int mode)
         return;
     }
     value = bd_part_is_vector(value) ? value : bd_emit_splat(emit, value);
-    LLVMValueRef wanted = and_masks(emit, emit->mask, guard);
+    LLVMValueRef wanted = bd_part_both(emit, emit->mask, guard);
     if (wanted && !bd_part_is_vector(wanted))
         wanted = bd_emit_splat(emit, wanted);
     if (!moved && bd_kir_int_is(stride, 1)) {

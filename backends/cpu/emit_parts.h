@@ -39,9 +39,16 @@ LLVMValueRef bd_part_joined(bd_emit *emit, LLVMValueRef low, LLVMValueRef high);
 LLVMValueRef bd_part_intrinsic(bd_emit *emit, const char *name, LLVMTypeRef overload,
                                LLVMValueRef *arguments, unsigned count);
 
-/* emit_memory.c */
-LLVMValueRef bd_part_guard(bd_emit *emit, int guard); /* i1, or <lanes x i1> if it varies */
+/* emit_guard.c */
+/* i1, or <lanes x i1> if it varies; NULL if it is known to hold. */
+LLVMValueRef bd_part_guard(bd_emit *emit, int guard);
 LLVMValueRef bd_part_own_guard(bd_emit *emit, int guard); /* without what must hold too */
+/* The lanes that exist and for which the guard (NULL: all) with this number holds. */
+LLVMValueRef bd_part_wanted(bd_emit *emit, LLVMValueRef guard, int number);
+/* Both masks, of which each may be a scalar, or NULL: all. */
+LLVMValueRef bd_part_both(bd_emit *emit, LLVMValueRef a, LLVMValueRef b);
+
+/* emit_memory.c */
 LLVMValueRef bd_part_load(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store(bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_store_at(bd_emit *emit, const bd_kir_instr *instr);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "backends/cpu/gemm_parts.h"
+#include "backends/cpu/loop.h"
 #include "backends/cpu/window.h"
 #include "proto/base/alloc.h"
 
@@ -107,6 +108,11 @@ bool bd_gemm_has_windows(const bd_target *target, const bd_kir *program)
            bd_kir_axis_of(program, BD_KIR_N) >= 0;
 }
 
+bool bd_gemm_may_loop(const bd_target *target, const bd_kir *program)
+{
+    return bd_gemm_has_windows(target, program) && has_several(program, BD_KIR_BATCH);
+}
+
 static bool uses_batch(const bd_kir *program, const bd_kir_int *strides)
 {
     for (int axis = 0; axis < program->axis_count; axis++)
@@ -191,10 +197,23 @@ double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops)
     return flops / ((gemm->row_unit > 1 ? 8.0 : 1.5) * (double)gemm->lanes * 4.0);
 }
 
+/* Whether the form as loops does it: a row alone has too few products for a copy of its windows. */
+static bool runs_as_loops(const bd_gemm *gemm, const int64_t *ints)
+{
+    enum { LOOPS_K_MOST = 128 };
+    int64_t sizes[BD_KIR_K + 1];
+    if (!gemm->loops)
+        return false;
+    bd_gemm_sizes(gemm, ints, sizes);
+    return sizes[BD_KIR_M] == 1 && sizes[BD_KIR_K] <= LOOPS_K_MOST;
+}
+
 static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, bd_pass *out_passes,
                 bd_scratch *out_scratch)
 {
     const bd_gemm *gemm = (const bd_gemm *)kernel;
+    if (runs_as_loops(gemm, ints))
+        return gemm->loops->ops->plan(gemm->loops, ints, arena, out_passes, out_scratch);
     const bd_window_shape *windows = bd_window_shape_of(gemm, ints, arena);
     if (windows) {
         *out_scratch = (bd_scratch){windows->worker_bytes, windows->shared_bytes};
@@ -235,8 +254,19 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, b
 static void destroy(bd_kernel *kernel)
 {
     bd_gemm *gemm = (bd_gemm *)kernel;
+    if (gemm->loops)
+        gemm->loops->ops->destroy(gemm->loops);
     bd_arena_deinit(&gemm->arena);
     bd_free(gemm);
+}
+
+static bd_error *add_loops(bd_gemm *gemm)
+{
+    bd_kir *loops = NULL;
+    if (!bd_gemm_may_loop(&gemm->target, gemm->program))
+        return NULL;
+    BD_TRY(bd_contraction_as_loop(gemm->program, &gemm->arena, &loops));
+    return bd_loop_create_short(&gemm->target, loops, gemm->base.code, &gemm->loops);
 }
 
 static const bd_kernel_ops ops = {.plan = plan, .destroy = destroy};
@@ -271,6 +301,11 @@ bd_error *bd_gemm_create(const bd_target *target, const bd_kir *program, bd_load
         !describe_operand(gemm, BD_KIR_OPERAND_B, &gemm->b) || !describe_epilogue(gemm)) {
         destroy(&gemm->base);
         BD_FAIL(DEVICE, "the object of a contraction lacks a function");
+    }
+    bd_error *err = add_loops(gemm);
+    if (err) {
+        destroy(&gemm->base);
+        return err;
     }
     *out = &gemm->base;
     return NULL;

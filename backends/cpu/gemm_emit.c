@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cpu/gemm_parts.h"
+#include "backends/cpu/loop.h"
 
 static void write_packs(bd_module *module, const bd_kir *program, bd_kir_phase_kind kind)
 {
@@ -17,6 +18,18 @@ static void write_packs(bd_module *module, const bd_kir *program, bd_kir_phase_k
     }
 }
 
+static bd_error *write_loops(bd_module *module, const bd_kir *program)
+{
+    bd_arena arena;
+    bd_kir *loops = NULL;
+    bd_arena_init(&arena);
+    bd_error *err = bd_contraction_as_loop(program, &arena, &loops);
+    if (!err)
+        err = bd_loop_emit_short(module, loops);
+    bd_arena_deinit(&arena);
+    return err;
+}
+
 bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program)
 {
     if (!bd_gemm_fits(program))
@@ -30,5 +43,5 @@ bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program)
                           .inner_role = down ? BD_KIR_M : BD_KIR_N,
                           .turned = down};
     bd_block_emit(module, program, "ep", &spec);
-    return NULL;
+    return bd_gemm_may_loop(module->target, program) ? write_loops(module, program) : NULL;
 }

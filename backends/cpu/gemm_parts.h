@@ -82,6 +82,10 @@ static inline size_t place_elements(size_t *total_bytes, int64_t elements, int64
     return at;
 }
 
+/* Whether a product may be one of groups with few elements each, as depthwise convolutions are:
+ * such ones also have a form as loops, which reads operands where they lie. */
+bool bd_gemm_may_loop(const bd_target *target, const bd_kir *program);
+
 /* Which way the vectors of a pack function walk. */
 typedef enum bd_gemm_walk { BD_GEMM_ACROSS_K, BD_GEMM_ALONG_K, BD_GEMM_WALKS } bd_gemm_walk;
 
@@ -103,6 +107,7 @@ typedef struct bd_gemm {
     bool windows;     /* B may be: the elements of one buffer, maybe under a guard */
     int window_guard; /* its number or -1 */
     bd_micro_tabled tabled;
+    bd_kernel *loops;           /* if bd_gemm_may_loop; else NULL */
     bd_pass_function epilogue;
     bool plain_store;           /* the epilogue stores ACC */
     bd_kir_access out;          /* then */

@@ -43,9 +43,22 @@ static void split(sizes *s)
     s->chunks = chunks;
 }
 
-static const bd_loop_shape *form_of(const loop_kernel *kernel, int64_t row, int64_t inner)
+/* Whether a row fills the lanes of the wider of two forms for short rows, whose tiles take about a
+ * third longer. */
+static bool fills(const loop_kernel *kernel, int64_t extent)
+{
+    int64_t wide = kernel->shape.lanes, narrow = kernel->narrow.lanes;
+    return 4 * ((extent + wide - 1) / wide) <= 3 * ((extent + narrow - 1) / narrow);
+}
+
+static const bd_loop_shape *form_of(const loop_kernel *kernel, const int64_t *ints, int64_t row,
+                                    int64_t inner)
 {
     bool is_short = inner <= BD_LOOP_NARROW_INNER || row <= BD_LOOP_NARROW_ROW;
+    if (kernel->shape.narrow) {
+        int axis = kernel->shape.vector_axis;
+        is_short = !fills(kernel, bd_kir_int_value(kernel->extents[axis], ints));
+    }
     return kernel->whole_narrow && is_short ? &kernel->narrow : &kernel->shape;
 }
 
@@ -57,7 +70,7 @@ static sizes sizes_of(const loop_kernel *kernel, const int64_t *ints)
         inner = bd_kir_int_value(kernel->extents[kernel->shape.serial[i]], ints);
         s.serial *= inner;
     }
-    const bd_loop_shape *shape = s.shape = form_of(kernel, s.serial, inner);
+    const bd_loop_shape *shape = s.shape = form_of(kernel, ints, s.serial, inner);
     s.tile = shape->tile;
     for (int i = 0; i < shape->outer_count; i++)
         s.items *= bd_kir_int_value(kernel->extents[shape->outer[i]], ints);
@@ -155,11 +168,26 @@ static bd_error *find_all(const bd_loaded *code, loop_kernel *kernel)
     return kernel->narrow.lanes ? find(code, "n", -1, &kernel->whole_narrow) : NULL;
 }
 
+static const bd_kernel_ops ops = {plan, destroy};
+
+/* A kernel of this program, without its shape and functions. */
+static loop_kernel *create(const bd_kir *program, bd_loaded *code)
+{
+    loop_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
+    kernel->base.ops = &ops;
+    kernel->base.code = code;
+    for (int axis = 0; axis < program->axis_count; axis++)
+        kernel->extents[axis] = program->axes[axis].extent;
+    kernel->slot_count = program->slot_count;
+    for (int slot = 0; slot < program->slot_count; slot++)
+        kernel->slot_sizes[slot] = bd_loop_value_bytes((burn_dtype)program->slot_dtypes[slot]);
+    return kernel;
+}
+
 bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_loaded *code,
                          bd_kernel **out)
 {
-    static const bd_kernel_ops ops = {plan, destroy};
-    loop_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
+    loop_kernel *kernel = create(program, code);
     bd_error *err = bd_loop_shape_of(target, program, &kernel->shape);
     if (!err) {
         bd_loop_narrow_shape_of(program, &kernel->shape, &kernel->narrow);
@@ -169,13 +197,24 @@ bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_load
         bd_free(kernel);
         return err;
     }
-    kernel->base.ops = &ops;
-    kernel->base.code = code;
-    for (int axis = 0; axis < program->axis_count; axis++)
-        kernel->extents[axis] = program->axes[axis].extent;
-    kernel->slot_count = program->slot_count;
-    for (int slot = 0; slot < program->slot_count; slot++)
-        kernel->slot_sizes[slot] = bd_loop_value_bytes((burn_dtype)program->slot_dtypes[slot]);
+    *out = &kernel->base;
+    return NULL;
+}
+
+bd_error *bd_loop_create_short(const bd_target *target, const bd_kir *program, bd_loaded *code,
+                               bd_kernel **out)
+{
+    loop_kernel *kernel = create(program, code);
+    unsigned unroll = BD_LOOP_SHORT_UNROLL;
+    bd_error *err = bd_loop_short_shape_of(target, program, unroll, &kernel->narrow);
+    if (!err)
+        err = bd_loop_short_shape_of(target, program, 2 * unroll, &kernel->shape);
+    if (!err)
+        err = find_all(code, kernel);
+    if (err) {
+        bd_free(kernel);
+        return err;
+    }
     *out = &kernel->base;
     return NULL;
 }

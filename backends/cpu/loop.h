@@ -11,5 +11,10 @@ bd_error *bd_loop_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* The code stays the caller's until this succeeds. The program is only read during the call. */
 bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_loaded *code,
                          bd_kernel **out) BD_MUST_USE;
+/* The same in forms for short rows only (loop_shape.h), whatever the sizes. UNSUPPORTED if it has
+ * none. */
+bd_error *bd_loop_emit_short(bd_module *module, const bd_kir *program) BD_MUST_USE;
+bd_error *bd_loop_create_short(const bd_target *target, const bd_kir *program, bd_loaded *code,
+                               bd_kernel **out) BD_MUST_USE;
 /* A contraction as a LOOP program: parallel over batch, m, n, one sum over k. */
 bd_error *bd_contraction_as_loop(const bd_kir *program, bd_arena *arena, bd_kir **out) BD_MUST_USE;

@@ -23,6 +23,7 @@ typedef struct walk {
     int digit_count;
     LLVMValueRef extents[BD_KIR_AXES_MAX + 2], digits[BD_KIR_AXES_MAX + 2];
     LLVMValueRef item, tile, chunk;
+    LLVMValueRef block; /* short rows: positions of the outer axis of two between two flushes */
     LLVMValueRef ahead[BD_LOOP_AHEAD_MAX]; /* the next row, by access of shape->ahead */
     int ahead_done, ahead_share;           /* 16ths of it asked for before, and in this phase */
 } walk;
@@ -230,6 +231,64 @@ static void innermost(walk *w, const bd_kir_phase *phase, int axis, LLVMValueRef
     bd_emit_for_end(emit, &blocks);
 }
 
+/* The last two SERIAL axes of short rows, the one that runs inside first. */
+static void last_axes(const bd_loop_shape *shape, int out[2])
+{
+    for (int i = 0; i < 2; i++)
+        out[i] = shape->serial[shape->serial_count - 1 - (shape->crossed ? 1 - i : i)];
+}
+
+static bool has_short_rows(const bd_loop_shape *shape)
+{
+    return shape->narrow && shape->serial_count > 1;
+}
+
+/* Blocks of about BLOCK_STEPS positions of both axes. */
+static void find_block(walk *w)
+{
+    int axes[2];
+    last_axes(w->shape, axes);
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef one = bd_emit_i64(w->emit, 1), row = w->loop.extents[axes[0]];
+    LLVMValueRef empty = LLVMBuildICmp(b, LLVMIntSLT, row, one, "");
+    row = LLVMBuildSelect(b, empty, one, row, "");
+    w->block = LLVMBuildUDiv(b, bd_emit_i64(w->emit, BLOCK_STEPS), row, "");
+    w->block = LLVMBuildAdd(b, w->block, one, "");
+}
+
+/* The last two SERIAL axes of short rows: reductions stay in registers over blocks of both. */
+static void short_rows(walk *w, const bd_kir_phase *phase)
+{
+    bd_emit *emit = w->emit;
+    LLVMBuilderRef b = emit->builder;
+    int axes[2];
+    last_axes(w->shape, axes);
+    int inner = axes[0], outer = axes[1];
+    LLVMValueRef zero = bd_emit_i64(emit, 0), one = bd_emit_i64(emit, 1);
+    LLVMValueRef rows = w->loop.extents[outer], row = w->loop.extents[inner];
+    bd_emit_frame blocks, outside, inside;
+    bd_emit_branch branch;
+    bd_emit_if(emit, &branch, LLVMBuildICmp(b, LLVMIntSGT, row, zero, ""));
+    LLVMValueRef block = bd_emit_for(emit, &blocks, zero, rows, w->block);
+    LLVMValueRef stop = smaller(emit, LLVMBuildAdd(b, block, w->block, ""), rows);
+    bd_loop_reductions_clear(emit);
+    emit->positions[outer] = bd_emit_for(emit, &outside, block, stop, one);
+    bd_loop_reductions_carry(emit, &outside);
+    bd_emit_hoist(emit, phase, 1u << inner);
+    emit->positions[inner] = bd_emit_for(emit, &inside, zero, row, one);
+    bd_loop_reductions_carry(emit, &inside);
+    bd_emit_phase(emit, phase);
+    bd_loop_reductions_carried(emit, &inside);
+    bd_emit_for_end(emit, &inside);
+    bd_loop_reductions_after(emit, &inside);
+    bd_loop_reductions_carried(emit, &outside);
+    bd_emit_for_end(emit, &outside);
+    bd_loop_reductions_after(emit, &outside);
+    bd_loop_reductions_flush(emit);
+    bd_emit_for_end(emit, &blocks);
+    bd_emit_end_if(emit, &branch);
+}
+
 /* Loops over the SERIAL axes; [first, last) bounds the outermost. */
 static void nest(walk *w, const bd_kir_phase *phase, LLVMValueRef first, LLVMValueRef last)
 {
@@ -237,8 +296,8 @@ static void nest(walk *w, const bd_kir_phase *phase, LLVMValueRef first, LLVMVal
     const bd_loop_shape *shape = w->shape;
     bd_emit_branch branches[BD_KIR_AXES_MAX];
     bd_emit_frame frames[BD_KIR_AXES_MAX];
-    int count = shape->serial_count;
-    for (int level = 0; level < count; level++) {
+    int count = shape->serial_count, top = count - (has_short_rows(shape) ? 2 : 1);
+    for (int level = 0; level <= top; level++) {
         int axis = shape->serial[level];
         unsigned inner = 0;
         for (int i = level; i < count; i++)
@@ -250,18 +309,41 @@ static void nest(walk *w, const bd_kir_phase *phase, LLVMValueRef first, LLVMVal
         bd_emit_if(emit, &branches[level],
                    LLVMBuildICmp(emit->builder, LLVMIntSLT, first, last, ""));
         bd_emit_hoist(emit, phase, inner);
-        if (level < count - 1)
+        if (level < top)
             emit->positions[axis] =
                 bd_emit_for(emit, &frames[level], first, last, bd_emit_i64(emit, 1));
+        else if (top < count - 1)
+            short_rows(w, phase);
         else
             innermost(w, phase, axis, first, last);
     }
-    for (int level = count - 1; level >= 0; level--) {
-        if (level < count - 1)
+    for (int level = top; level >= 0; level--) {
+        if (level < top)
             bd_emit_for_end(emit, &frames[level]);
         bd_emit_end_if(emit, &branches[level]);
     }
     bd_emit_unhoist(emit);
+}
+
+/* Most rows of windows lie inside: these test no guard that is alike for all lanes. */
+static void nest_of_rows(walk *w, const bd_kir_phase *phase, LLVMValueRef first, LLVMValueRef last)
+{
+    bd_emit *emit = w->emit;
+    LLVMValueRef inside = has_short_rows(w->shape) ? bd_loop_inside(w->emit, phase) : NULL;
+    if (!inside) {
+        nest(w, phase, first, last);
+        return;
+    }
+    LLVMBasicBlockRef within = bd_part_block(emit), at_edge = bd_part_block(emit);
+    LLVMBasicBlockRef after = bd_part_block(emit);
+    LLVMBuildCondBr(emit->builder, inside, within, at_edge);
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderAtEnd(emit->builder, i ? at_edge : within);
+        emit->inside = i == 0;
+        nest(w, phase, first, last);
+        LLVMBuildBr(emit->builder, after);
+    }
+    LLVMPositionBuilderAtEnd(emit->builder, after);
 }
 
 static void each_phase(walk *w, int p, LLVMValueRef first, LLVMValueRef last)
@@ -276,7 +358,7 @@ static void each_phase(walk *w, int p, LLVMValueRef first, LLVMValueRef last)
     bd_loop_reductions_begin(emit, p);
     bd_loop_scans_begin(emit, phase);
     if (shape->serial_count > 0) {
-        nest(w, phase, first, last);
+        nest_of_rows(w, phase, first, last);
     } else {
         bd_loop_reductions_clear(emit);
         bd_emit_phase(emit, phase);
@@ -360,6 +442,8 @@ static void emit_whole(bd_module *module, const bd_kir *program, const bd_loop_s
                        const char *name)
 {
     walk *w = walk_create(module, program, shape, name);
+    if (has_short_rows(shape))
+        find_block(w);
     items_begin(w, false);
     if (shape->form == BD_LOOP_MAP) {
         map_item(w);
@@ -461,5 +545,15 @@ bd_error *bd_loop_emit(bd_module *module, const bd_kir *program)
         emit_each(module, program, &shape, i);
         emit_combine(module, program, &shape, i);
     }
+    return NULL;
+}
+
+bd_error *bd_loop_emit_short(bd_module *module, const bd_kir *program)
+{
+    bd_loop_shape shape, wide;
+    BD_TRY(bd_loop_short_shape_of(module->target, program, BD_LOOP_SHORT_UNROLL, &shape));
+    BD_TRY(bd_loop_short_shape_of(module->target, program, 2 * BD_LOOP_SHORT_UNROLL, &wide));
+    emit_whole(module, program, &wide, "k");
+    emit_whole(module, program, &shape, "n");
     return NULL;
 }

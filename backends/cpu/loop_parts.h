@@ -39,6 +39,10 @@ typedef struct bd_emit_loop {
 LLVMValueRef bd_loop_linear(bd_emit *emit);
 void bd_loop_slots_begin(bd_emit *emit);
 
+/* Whether all guards of a phase that are alike for all lanes hold everywhere on the SERIAL axes;
+ * NULL if it has none (loop_inside.c). */
+LLVMValueRef bd_loop_inside(bd_emit *emit, const bd_kir_phase *phase);
+
 /* Sets the scans of an EACH phase to having seen nothing (scan.c). */
 void bd_loop_scans_begin(bd_emit *emit, const bd_kir_phase *phase);
 

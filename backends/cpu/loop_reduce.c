@@ -91,7 +91,8 @@ static void combine(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef a
 int bd_loop_column_axis(const bd_emit_loop *loop)
 {
     const bd_loop_shape *shape = loop->shape;
-    if (shape->form != BD_LOOP_COLUMN || loop->reduction_count == 0 || shape->serial_count == 0)
+    if (shape->form != BD_LOOP_COLUMN || shape->narrow || loop->reduction_count == 0 ||
+        shape->serial_count == 0)
         return -1;
     return shape->serial[shape->serial_count - 1];
 }
@@ -121,6 +122,20 @@ LLVMValueRef bd_loop_linear(bd_emit *emit)
     return linear ? linear : bd_emit_i64(emit, 0);
 }
 
+/* Adds a product to a sum, rounded once; false if it is none. */
+static bool add_product(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef *sum)
+{
+    const bd_kir_instr *instrs = emit->program->instrs;
+    const bd_kir_instr *product = &instrs[instrs[reduction->instr].operands[0] - 1];
+    bool wide = reduction->dtype == BURN_F32 || reduction->dtype == BURN_F64;
+    if (reduction->code != BD_KIR_REDUCE_SUM || product->code != BD_KIR_MUL || !wide ||
+        !emit->module->target->fma)
+        return false;
+    *sum = bd_part_fma(emit, bd_emit_vector(emit, product->operands[0]),
+                       bd_emit_vector(emit, product->operands[1]), *sum);
+    return true;
+}
+
 void bd_part_reduce(bd_emit *emit, int instr)
 {
     BD_ASSERT(emit->loop);
@@ -139,7 +154,8 @@ void bd_part_reduce(bd_emit *emit, int instr)
     }
     for (int i = 0; i < reduction->parts; i++)
         next[i] = reduction->now[i];
-    combine(emit, reduction, next, item);
+    if (!add_product(emit, reduction, next))
+        combine(emit, reduction, next, item);
     bool masked = emit->mask && emit->loop->shape->form == BD_LOOP_ROW;
     for (int i = 0; i < reduction->parts; i++)
         reduction->now[i] =

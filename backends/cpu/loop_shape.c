@@ -327,22 +327,62 @@ bool bd_loop_streams(const bd_kir *program, const bd_kir_instr *instr, int vecto
            bd_kir_int_is(program->accesses[instr->index].strides[vector_axis], 1);
 }
 
-bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, bd_loop_shape *out)
+/* Whether a guard that differs from lane to lane moves with the last SERIAL axis and not with the
+ * one before, as that of a window's columns does: it is then found once for all its rows. */
+static bool crosses(const bd_kir *program, const bd_loop_shape *shape)
+{
+    if (shape->serial_count < 2 || shape->each_count > 1 || shape->scan_count > 0)
+        return false;
+    for (int i = 0; i < program->instr_count; i++)
+        if (program->instrs[i].code == BD_KIR_STORE_AT)
+            return false;
+    int last = shape->serial[shape->serial_count - 1];
+    int before = shape->serial[shape->serial_count - 2];
+    for (int i = 0; i < program->guard_count; i++) {
+        const bd_kir_int *strides = program->guards[i].strides;
+        if (!bd_kir_int_is(strides[shape->vector_axis], 0) && !bd_kir_int_is(strides[last], 0) &&
+            bd_kir_int_is(strides[before], 0))
+            return true;
+    }
+    return false;
+}
+
+/* False if no PARALLEL axis can have the lanes. */
+static bool narrow_down(const bd_kir *program, const bd_loop_shape *wide, unsigned unroll,
+                        bd_loop_shape *out)
 {
     int unused = 0, axis = best_parallel(program, true, &unused);
-    if (wide->form != BD_LOOP_ROW || wide->vector_axis < 0 || wide->sorts || axis < 0)
+    if (wide->vector_axis < 0 || wide->sorts || axis < 0)
         return false;
     bd_loop_shape shape = *wide;
+    bool is_light = wide->each_count == 1 && wide->reduction_count <= 4 && wide->scan_count == 0;
     shape.form = BD_LOOP_COLUMN;
+    shape.narrow = true;
     shape.vector_axis = axis;
-    shape.lanes = wide->lanes / wide->unroll;
-    shape.unroll = 1;
+    shape.unroll = is_light ? unroll : 1;
+    shape.lanes = wide->lanes / wide->unroll * shape.unroll;
     shape.may_split = false;
     shape.stream_bytes = 0;
     memset(shape.ahead_share, 0, sizeof shape.ahead_share);
     sort_axes(program, &shape);
+    shape.crossed = crosses(program, &shape);
     *out = shape;
     return true;
+}
+
+bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, bd_loop_shape *out)
+{
+    return wide->form == BD_LOOP_ROW && narrow_down(program, wide, BD_LOOP_SHORT_UNROLL, out);
+}
+
+bd_error *bd_loop_short_shape_of(const bd_target *target, const bd_kir *program, unsigned unroll,
+                                 bd_loop_shape *out)
+{
+    bd_loop_shape wide;
+    BD_TRY(bd_loop_shape_of(target, program, &wide));
+    if (wide.form == BD_LOOP_MAP || !narrow_down(program, &wide, unroll, out))
+        BD_FAIL(UNSUPPORTED, "a kernel has no form for short rows");
+    return NULL;
 }
 
 bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_loop_shape *out)

@@ -25,6 +25,7 @@ enum {
                                         keep it for its reader */
     BD_LOOP_NARROW_INNER = 8,   /* rows up to this along the innermost axis are short, */
     BD_LOOP_NARROW_ROW = 32,    /* and those of so many elements */
+    BD_LOOP_SHORT_UNROLL = 2,   /* registers of lanes of a narrow form */
     BD_LOOP_REDUCTIONS_MAX = 128,
     BD_LOOP_SCANS_MAX = 32, /* of a phase */
     BD_LOOP_AHEAD_MAX = 4,
@@ -45,6 +46,8 @@ typedef struct bd_loop_shape {
     int vector_axis; /* -1: none */
     unsigned lanes, unroll;
     bool masked; /* as the target's */
+    bool narrow; /* the form for short rows */
+    bool crossed; /* narrow: the last SERIAL axis but one runs inside of the last one */
     bool may_split;
     bool sorts;
     int scan_count;
@@ -68,6 +71,10 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program,
                            bd_loop_shape *out) BD_MUST_USE;
 /* The form for short rows of a program that else runs as `wide`; false if there is none. */
 bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, bd_loop_shape *out);
+/* The same of a program that always runs so, with so many registers of lanes. UNSUPPORTED if there
+ * is none. */
+bd_error *bd_loop_short_shape_of(const bd_target *target, const bd_kir *program, unsigned unroll,
+                                 bd_loop_shape *out) BD_MUST_USE;
 /* Whether a phase's innermost loop is one masked loop: less code than a full one and a masked tail,
  * at some instructions more a turn. */
 bool bd_loop_is_single(const bd_loop_shape *shape, const bd_kir *program,

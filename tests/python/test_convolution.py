@@ -123,8 +123,13 @@ def test_pools_whose_places_lie_apart(kind, size, stride, dilation):
         least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         seen = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)), constant_values=least)
         seen = np.lib.stride_tricks.sliding_window_view(seen, (reach, reach), (2, 3))
-        want = seen[:, :, ::stride, ::stride, ::dilation, ::dilation].max((4, 5))
-        np.testing.assert_array_equal(got, want)
+        seen = seen[:, :, ::stride, ::stride, ::dilation, ::dilation]
+        np.testing.assert_array_equal(got, seen.max((4, 5)))
+        first = seen.reshape(*seen.shape[:4], -1).argmax(-1)  # of equal elements
+        row = np.arange(seen.shape[2])[:, None] * stride - pad + first // size * dilation
+        column = np.arange(seen.shape[3]) * stride - pad + first % size * dilation
+        index = F.max_pool2d(burn.tensor(x), size, stride, pad, dilation, return_indices=True)[1]
+        np.testing.assert_array_equal(index.numpy(), row * wide + column)
         np.testing.assert_array_equal((burn.tensor(x)[..., 1::2] + 1).numpy(), x[..., 1::2] + 1)
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Convolutions of the cpu backend, and their weight gradients, against the interpreter, on every
- * target that the host has; the same bits for any number of workers. */
+ * Convolutions of the cpu backend, their weight gradients, and convolutions of each channel alone,
+ * against the interpreter, on every target that the host has; the same bits for any number of
+ * workers. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ enum { TARGETS = sizeof targets / sizeof *targets };
 static bd_arena arena;
 
 /* x [images, channels, height, width], weights [outputs, channels, rows, columns] or, of
- * gradients, y [images, outputs, places]. */
+ * gradients, y [images, outputs, places]; of each channel alone
+ * [channels, outputs, rows, columns]. */
 enum {
     IMAGES,
     OUTPUTS,
@@ -40,6 +42,8 @@ enum {
     Y_PLANE,
     Y_IMAGE,
     RUN, /* columns * channels */
+    GROUP, /* of weights, each channel alone */
+    Y_GROUPS, /* an image of y then */
     INTS
 };
 
@@ -50,7 +54,10 @@ static const int64_t cases[][GIVEN] = {
     {2, 64, 24, 14, 14, 3, 3, 1, 1, 1}, {1, 3, 2, 40, 100, 3, 3, 3, 2, 0},
     {1, 130, 19, 12, 50, 3, 3, 1, 1, 4}, {5, 12, 64, 8, 9, 4, 4, 1, 1, 2},
     {2, 70, 3, 33, 70, 3, 3, 1, 1, 1},  {1, 2, 113, 60, 6, 3, 1, 1, 1, 2},
-    {1, 3, 16, 40, 7, 3, 1, 1, 1, 2},
+    {1, 3, 16, 40, 7, 3, 1, 1, 1, 2},   {2, 1, 24, 14, 14, 3, 3, 1, 1, 1},
+    {1, 1, 5, 56, 56, 3, 3, 1, 1, 1},   {2, 1, 3, 57, 112, 5, 5, 2, 1, 2},
+    {1, 1, 4, 30, 41, 3, 3, 2, 2, 2},   {1, 1, 3, 20, 70, 3, 2, 3, 1, 1},
+    {1, 1, 2, 3, 130, 12, 11, 1, 1, 6},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -72,6 +79,8 @@ static void set_ints(const int64_t *given, int64_t *out)
     out[Y_PLANE] = out[Y_HEIGHT] * out[Y_WIDTH];
     out[Y_IMAGE] = out[Y_PLANE] * given[OUTPUTS];
     out[RUN] = given[COLUMNS] * given[CHANNELS];
+    out[GROUP] = out[KERNEL] * given[OUTPUTS];
+    out[Y_GROUPS] = out[Y_IMAGE] * given[CHANNELS];
 }
 
 /* The guard that a row and a column of a window lie in x. */
@@ -182,6 +191,35 @@ static bd_kir *weight_gradient(burn_dtype dtype, bool padded, bool changed)
     return store_sums(b, &w, dtype);
 }
 
+/* Each channel has its own outputs: [images, channels, outputs, places]. */
+static bd_kir *alone(burn_dtype dtype, bool padded, bool changed)
+{
+    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
+    for (int i = 0; i < INTS; i++)
+        bd_kir_add_int(b);
+    int image = bd_kir_add_axis(b, BD_KIR_BATCH, bd_kir_arg(IMAGES));
+    int channel = bd_kir_add_axis(b, BD_KIR_BATCH, bd_kir_arg(CHANNELS));
+    int output = bd_kir_add_axis(b, BD_KIR_M, bd_kir_arg(OUTPUTS));
+    int place[] = {bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_HEIGHT)),
+                   bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_WIDTH))};
+    int element[] = {bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(ROWS)),
+                     bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(COLUMNS))};
+    bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
+    bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
+    bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
+    walk_input(&x, image, channel, place, element);
+    w.strides[channel] = bd_kir_arg(GROUP);
+    w.strides[output] = bd_kir_arg(KERNEL);
+    w.strides[element[0]] = bd_kir_arg(COLUMNS);
+    w.strides[element[1]] = bd_kir_const(1);
+    walk_output(&y, image, output, place);
+    y.strides[image] = bd_kir_arg(Y_GROUPS);
+    y.strides[channel] = bd_kir_arg(Y_IMAGE);
+    yield(b, BD_KIR_OPERAND_A, &w, -1, changed);
+    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
+    return store_sums(b, &y, dtype);
+}
+
 /* Whole numbers of few bits, whose sums are exact, or fractions. */
 static void fill(void *to, burn_dtype dtype, int64_t count, uint32_t seed, bool whole)
 {
@@ -201,15 +239,22 @@ static void fill(void *to, burn_dtype dtype, int64_t count, uint32_t seed, bool 
     }
 }
 
+typedef bd_kir *maker(burn_dtype dtype, bool padded, bool changed);
+enum { CONVOLUTION, GRADIENT, ALONE, FORMS };
+static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_BF16};
+static maker *const makers[FORMS] = {convolution, weight_gradient, alone};
+
 /* What a device makes of a case: the bytes of the output, of the heap. */
 static char *result_of(const bd_driver *driver, bd_device *device, const bd_kir *program,
-                       const int64_t *given, bool gradient, bool whole, size_t *out_bytes)
+                       const int64_t *given, int form, bool whole, size_t *out_bytes)
 {
     int64_t ints[INTS];
     set_ints(given, ints);
     burn_dtype dtype = program->buffers[0].dtype;
-    int64_t y = ints[IMAGES] * ints[Y_IMAGE], w = ints[OUTPUTS] * ints[WEIGHTS];
-    int64_t counts[] = {ints[IMAGES] * ints[IMAGE], gradient ? y : w, gradient ? w : y};
+    int64_t y = ints[IMAGES] * ints[form == ALONE ? Y_GROUPS : Y_IMAGE];
+    int64_t w = ints[OUTPUTS] * ints[WEIGHTS];
+    int64_t counts[] = {ints[IMAGES] * ints[IMAGE], form == GRADIENT ? y : w,
+                        form == GRADIENT ? w : y};
     void *buffers[3];
     for (int i = 0; i < 3; i++) {
         buffers[i] = malloc((size_t)counts[i] * burn_dtype_size(dtype));
@@ -220,16 +265,6 @@ static char *result_of(const bd_driver *driver, bd_device *device, const bd_kir 
     free(buffers[1]);
     *out_bytes = (size_t)counts[2] * burn_dtype_size(dtype);
     return buffers[2];
-}
-
-typedef bd_kir *maker(burn_dtype dtype, bool padded, bool changed);
-
-/* bits 0 and 1: the form of program; 2 and 3: the type */
-static const bd_kir *program_of(int bits)
-{
-    static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_BF16};
-    maker *make = bits & 1 ? weight_gradient : convolution;
-    return make(dtypes[bits >> 2], true, bits & 2);
 }
 
 static bool open_cpu(int target, int threads, bd_device **out)
@@ -244,12 +279,12 @@ static bool open_cpu(int target, int threads, bd_device **out)
 }
 
 static void compare(bd_device *cpu, bd_device *ref, const bd_kir *program, int number,
-                    bool gradient)
+                    int form)
 {
     size_t bytes = 0;
-    char *want = result_of(&bd_ref_driver, ref, program, cases[number], gradient, true, &bytes);
-    char *have = result_of(&bd_cpu_driver, cpu, program, cases[number], gradient, true, &bytes);
-    ck_assert_msg(memcmp(want, have, bytes) == 0, "case %d, gradient %d", number, gradient);
+    char *want = result_of(&bd_ref_driver, ref, program, cases[number], form, true, &bytes);
+    char *have = result_of(&bd_cpu_driver, cpu, program, cases[number], form, true, &bytes);
+    ck_assert_msg(memcmp(want, have, bytes) == 0, "case %d, form %d", number, form);
     free(want);
     free(have);
 }
@@ -261,19 +296,17 @@ START_TEST(every_size)
         return;
     ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
     bd_arena_init(&arena);
-    for (int bits = 0; bits < 12; bits++) {
-        const bd_kir *program = program_of(bits);
-        for (int i = 0; i < CASES; i++)
-            compare(cpu, ref, program, i, bits & 1);
-    }
-    maker *const makers[] = {convolution, weight_gradient};
-    for (int gradient = 0; gradient < 2; gradient++) {
+    for (int form = 0; form < FORMS; form++) {
+        for (int bits = 0; bits < 6; bits++) {
+            const bd_kir *program = makers[form](dtypes[bits / 2], true, bits & 1);
+            for (int i = 0; i < CASES; i++)
+                compare(cpu, ref, program, i, form);
+        }
         for (int half = 0; half < 2; half++) {
-            const bd_kir *program =
-                makers[gradient](half ? BURN_BF16 : BURN_F32, false, false);
+            const bd_kir *program = makers[form](half ? BURN_BF16 : BURN_F32, false, false);
             for (int i = 0; i < CASES; i++)
                 if (cases[i][PADDING] == 0)
-                    compare(cpu, ref, program, i, gradient);
+                    compare(cpu, ref, program, i, form);
         }
     }
     bd_arena_deinit(&arena);
@@ -285,10 +318,11 @@ END_TEST
 START_TEST(threads_do_not_change_bits)
 {
     bd_arena_init(&arena);
-    for (int i = 0; i < 8; i++) {
+    for (int bits = 0; bits < 4 * FORMS; bits++) {
         char *first[CASES] = {0};
-        int bits = i < 4 ? i : i + 4; /* f32 and bf16 */
-        const bd_kir *program = program_of(bits);
+        int form = bits / 4;
+        const bd_kir *program =
+            makers[form](bits & 2 ? BURN_BF16 : BURN_F32, true, bits & 1);
         for (int threads = 1; threads <= 3; threads++) {
             bd_device *cpu;
             if (!open_cpu(_i, threads, &cpu))
@@ -296,7 +330,7 @@ START_TEST(threads_do_not_change_bits)
             for (int c = 0; c < CASES; c++) {
                 size_t bytes = 0;
                 char *have =
-                    result_of(&bd_cpu_driver, cpu, program, cases[c], bits & 1, false, &bytes);
+                    result_of(&bd_cpu_driver, cpu, program, cases[c], form, false, &bytes);
                 if (!first[c]) {
                     first[c] = have;
                     continue;

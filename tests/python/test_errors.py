@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors name what is wrong and where: at once where the client can see it, at the op's line where only the daemon can."""
+import ast
+import pathlib
 import re
 import sys
 
@@ -34,6 +36,28 @@ def test_at_once_at_the_users_line(call, kinds, words):
     for word in words.split():
         assert re.search(rf"(?<!\d){re.escape(word)}", str(error.value)), str(error.value)
     assert any(str(entry.path) == __file__ and entry.name == "<lambda>" for entry in error.traceback)
+
+
+@pytest.mark.parametrize("call, kinds", [
+    (lambda: burn.ones(2, 3).view(4), (burn.InvalidError, RuntimeError)), (lambda: burn.tensor([[1], [1, 2]]), (burn.InvalidError, ValueError)),
+    (lambda: burn.ones(2, 3).sum(5), (burn.RangeError, IndexError)), (lambda: burn.ones(2)[0, 0], IndexError), (lambda: burn.tensor("a"), TypeError),
+    (lambda: burn.cat("a"), (burn.ArgumentError, TypeError)), (lambda: nn.Linear(2, 3)("a"), TypeError), (lambda: len(burn.tensor(1)), TypeError),
+    (lambda: nn.Softmax2d()(burn.ones(2)), (burn.InvalidError, RuntimeError)), (lambda: nn.Dropout(2.0), ValueError), (lambda: burn.ones(2).cuda(), RuntimeError),
+    (lambda: burn.nn.init.calculate_gain("no"), ValueError), (lambda: burn.optim.SGD([], lr=0.1), ValueError), (lambda: F.gelu(burn.ones(2, dtype=burn.int64)), NotImplementedError),
+    (lambda: burn.linalg.cholesky(-burn.eye(2)), burn.linalg.LinAlgError), (lambda: burn.device("tpu"), RuntimeError), (lambda: burn.ones(2).backward(), RuntimeError)])
+def test_one_class_catches_all_and_pytorchs_still_do(call, kinds):
+    for kind in (burn.Error, *(kinds if isinstance(kinds, tuple) else (kinds,))):
+        with pytest.raises(kind) as error:
+            call()
+    assert error.value.code > 0
+
+
+def test_no_function_raises_what_burn_error_does_not_catch():
+    plain = {"RuntimeError", "ValueError", "IndexError", "TypeError", "NotImplementedError", "Exception"}
+    root = pathlib.Path(burn.__file__).parent
+    found = [f"{path.relative_to(root)}:{node.lineno}" for path in root.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))
+             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) and node.exc.func.id in plain]
+    assert not found, found
 
 
 def test_at_the_read_with_file_and_line_of_the_op():

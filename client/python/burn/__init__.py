@@ -42,8 +42,8 @@ _core.set_hook("getitem", _indexing.getitem)
 _core.set_hook("setitem", _indexing.setitem)
 
 from ._core import (  # noqa: E402,F401
-    CancelledError, ConflictError, ConnectionError, DeadlineError, DeniedError, DeviceError, DeviceLostError, DtypeError, Error,
-    InternalError, InvalidError, LimitError, NotFoundError, OutOfMemoryError, ProtocolError, RangeError, UnauthenticatedError,
+    ArgumentError, CancelledError, ConflictError, ConnectionError, DeadlineError, DeniedError, DeviceError, DeviceLostError, DtypeError,
+    Error, InternalError, InvalidError, LimitError, NotFoundError, OutOfMemoryError, ProtocolError, RangeError, UnauthenticatedError,
     UnsupportedError,
 )
 AcceleratorError = DeviceError

@@ -6,6 +6,7 @@ import math
 from typing import Any, Sequence
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError
 from ._creation import arange, as_shape, check_device
 from ._dtype import as_dtype, float64, get_default_dtype, int64
 from ._pointwise import FUNCTIONS, method, need_tensor
@@ -38,7 +39,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All tuples of elements of the vectors, one row each, the last one varying fastest."""
     for x in tensors:
         if x.dim() != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
+            raise InvalidError(f"Expect a 1D vector, but got shape {list(x.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([ravel(x) for x in _grids(tensors)], 1)
@@ -48,9 +49,9 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of r elements of a vector in the order of their places, one row each."""
     if input.dim() != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+        raise InvalidError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
-        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+        raise InvalidError(f"Expect a non-negative number, but got {r}")
     import itertools
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = list(choose(range(input.shape[0]), r))
@@ -69,7 +70,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     rank = input.dim() + 1
     first, second = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
     if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        raise InvalidError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if first > second:
         first, second, offset = second, first, -offset
     n = input.shape[-1] + abs(offset)
@@ -91,7 +92,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     """A copy of the input with src as a diagonal."""
     n = FUNCTIONS["diagonal"](input, offset, dim1, dim2).shape
     if tuple(n) != tuple(src.shape):
-        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+        raise InvalidError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
                            f"slice size = {list(n)}")
     moved = input.movedim((dim1, dim2), (-2, -1))
     rows, columns = moved.shape[-2:]
@@ -128,7 +129,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     blocks = [reshape(x, (1, x.numel())) if x.dim() < 2 else x for x in tensors]
     for at, x in enumerate(blocks):
         if x.dim() > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {at} has "
+            raise InvalidError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {at} has "
                                f"{x.dim()} dimensions")
     if not blocks:
         return _core.full((1, 0), 0, get_default_dtype())
@@ -144,7 +145,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the elements, one row each: from the highest down, or increasing."""
     if x.dim() != 1:
-        raise RuntimeError("x must be a one-dimensional tensor.")
+        raise InvalidError("x must be a one-dimensional tensor.")
     n = x.shape[-1] if N is None else N
     powers = _ops.arange(0, 1, n, int64)
     made = x.unsqueeze(-1) ** powers
@@ -158,12 +159,12 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned k times by 90 degrees, from the first of two dims towards the second."""
     if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+        raise InvalidError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.dim() < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
+        raise InvalidError(f"expected total dims >= 2, but got total dims = {input.dim()}")
     a, b = (wrap_dim(d, input.dim()) for d in dims)
     if a == b:
-        raise RuntimeError("expected rotation dims to be different")
+        raise InvalidError("expected rotation dims to be different")
     if k % 4 == 1:
         return transpose(flip(input, b), a, b)
     if k % 4 == 2:
@@ -174,11 +175,11 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 def _splits(name: str, dim_of: Any, least: int) -> None:
     def function(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         if input.dim() < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension but got a tensor with "
+            raise InvalidError(f"torch.{name} requires a tensor with at least {least} dimension but got a tensor with "
                                f"{input.dim()} dimensions!")
         dim = dim_of(input)
         if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or input.shape[dim] % indices_or_sections):
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            raise InvalidError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
                                f"{input.shape[dim]} is not divisible by the split_size {indices_or_sections}!")
         return tensor_split(input, indices_or_sections, dim)
     function.__name__, function.__doc__ = name, "Cut into equal parts, or at the given places."
@@ -223,7 +224,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Summed over the dims along which the size would have been broadcast."""
     size = as_shape(size, "sum_to_size")
     if tuple(broadcast_shapes(tuple(self.shape), size)) != tuple(self.shape):
-        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
+        raise InvalidError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
     extra = self.dim() - len(size)
     dims = [d for d in range(self.dim()) if d < extra or (size[d - extra] == 1 and self.shape[d] != 1)]
     return reshape(self.sum(dims), size) if dims else self
@@ -266,7 +267,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
     """A tensor of unspecified values (zeros); strides only say in which order the dims lie."""
     size, stride = as_shape((size,), "empty_strided"), tuple(stride)
     if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+        raise InvalidError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
     check_device(device)
     made = _core.full(size, 0, as_dtype(dtype) or get_default_dtype())
     return made.requires_grad_(True) if requires_grad else made
@@ -275,9 +276,9 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
 def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Writes a number where all indices are equal; with wrap the diagonal goes on below a tall matrix."""
     if self.dim() < 2:
-        raise RuntimeError("dimensions must larger than 1")
+        raise InvalidError("dimensions must larger than 1")
     if self.dim() > 2 and len(set(self.shape)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
+        raise InvalidError("all dimensions of input must be of equal length")
     step = sum(math.prod(self.shape[d + 1:]) for d in range(self.dim()))
     count = self.numel() if wrap or self.dim() > 2 else min(self.shape[0], self.shape[1]) * step
     number = _ops.arange(0, 1, self.numel(), int64)
@@ -302,14 +303,14 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     need_tensor(input, "as_strided")
     size, start = as_shape((tuple(size),), "as_strided"), storage_offset or 0
     if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+        raise InvalidError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
     if not input.is_contiguous():
-        raise RuntimeError("as_strided takes contiguous tensors; call .contiguous() first")
+        raise InvalidError("as_strided takes contiguous tensors; call .contiguous() first")
     if start < 0 or min(stride, default=0) < 0:
-        raise RuntimeError(f"as_strided: negative strides or offsets are not supported, got {list(stride)} and {start}")
+        raise InvalidError(f"as_strided: negative strides or offsets are not supported, got {list(stride)} and {start}")
     last = start + sum((n - 1) * step for n, step in zip(size, stride))
     if math.prod(size) and last >= input.numel():
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start} reach element "
+        raise InvalidError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start} reach element "
                            f"{last}: out of bounds for storage of {input.numel()} elements")
     places = _core.full((), start, int64)
     for n, step in zip(size, stride):
@@ -328,7 +329,7 @@ def _resized(self: Tensor, *sizes: int) -> Tensor:
 def resize_(self: Tensor, *sizes: int) -> Tensor:
     """Gives this tensor another shape: its first elements, and zeros where there are not enough."""
     if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
+        raise InvalidError("cannot resize variables that require grad")
     self.data = _resized(self, *sizes)
     return self
 
@@ -339,9 +340,9 @@ Tensor.resize_ = resize_
 def range_(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **options: Any) -> Tensor:
     """As arange, but the end is included and floats come out unless a dtype is named."""
     if end is None:
-        raise TypeError("range() missing 1 required positional arguments: \"end\"")
+        raise ArgumentError("range() missing 1 required positional arguments: \"end\"")
     if step == 0 or (end - start) * step < 0:
-        raise RuntimeError(f"range(): upper bound {end} and lower bound {start} are inconsistent with step {step}")
+        raise InvalidError(f"range(): upper bound {end} and lower bound {start} are inconsistent with step {step}")
     count = math.floor((end - start) / step) + 1
     return arange(count, dtype=float64, **options).mul(step).add(start).to(as_dtype(dtype) or get_default_dtype())
 

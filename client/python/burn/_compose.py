@@ -6,6 +6,7 @@ import string
 from typing import Any, Sequence
 
 from . import _core, _ops
+from ._core import InvalidError
 from ._creation import arange
 from ._dtype import int64
 from ._pointwise import FUNCTIONS, need_tensor
@@ -79,10 +80,10 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     if indexing not in ("ij", "xy"):
-        raise RuntimeError(f"meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
+        raise InvalidError(f"meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
     for x in tensors:
         if x.dim() > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(x.shape)}")
+            raise InvalidError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(x.shape)}")
     shape = tuple(x.numel() for x in tensors)
     grids = [expand(reshape(x, tuple(n if i == at else 1 for i, n in enumerate(shape))), shape)
              for at, x in enumerate(tensors)]
@@ -95,7 +96,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     rank = input.dim()
     a, b = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
     if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        raise InvalidError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rest = [d for d in range(rank) if d not in (a, b)]
     rows, columns = input.shape[a], input.shape[b]
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
@@ -111,7 +112,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.dim() == 2:
         return FUNCTIONS["diagonal"](input, diagonal)
     if input.dim() != 1:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
+        raise InvalidError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
     n = input.numel() + abs(diagonal)
     place = arange(input.numel())
     return _ops.put_nd(_core.full((n, n), 0, input.dtype), input, [place + max(-diagonal, 0), place + max(diagonal, 0)],
@@ -122,7 +123,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.dim() != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
+        raise InvalidError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
     return diagonal(input).sum()
 
 
@@ -140,11 +141,11 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     if isinstance(repeats, Tensor) and repeats.numel() > 1:
         counts = repeats.tolist()
         if len(counts) != shape[dim]:
-            raise RuntimeError("repeats must have the same size as input along dim")
+            raise InvalidError("repeats must have the same size as input along dim")
         return _ops.take(input, _core.tensor([i for i, n in enumerate(counts) for _ in range(n)], int64), dim)
     times = int(repeats)
     if times < 0:
-        raise RuntimeError(f"Repeats must be non-negative, got {times}")
+        raise InvalidError(f"Repeats must be non-negative, got {times}")
     if input.dim() == 0:
         input, shape = reshape(input, (1,)), (1,)
     wide = expand(unsqueeze(input, dim + 1), (*shape[:dim + 1], times, *shape[dim + 1:]))
@@ -161,7 +162,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left, right = [wrap_dim(d, a.dim()) for d in left], [wrap_dim(d, b.dim()) for d in right]
     sizes = [a.shape[d] for d in left]
     if sizes != [b.shape[d] for d in right]:
-        raise RuntimeError(f"tensordot: contracted dimensions need to match, but got {list(a.shape)} over {left} and "
+        raise InvalidError(f"tensordot: contracted dimensions need to match, but got {list(a.shape)} over {left} and "
                            f"{list(b.shape)} over {right}")
     free_a, free_b = [d for d in range(a.dim()) if d not in left], [d for d in range(b.dim()) if d not in right]
     count = 1
@@ -188,7 +189,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[str], str]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
-        raise RuntimeError(f"einsum(): {len(terms)} terms in {equation!r}, but {len(operands)} operands")
+        raise InvalidError(f"einsum(): {len(terms)} terms in {equation!r}, but {len(operands)} operands")
     spare = [c for c in string.ascii_letters if c not in equation]
     extra = max(x.dim() - len(t.replace("...", "")) if "..." in t else 0 for t, x in zip(terms, operands))
     dots = "".join(spare[:extra])
@@ -196,7 +197,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[str], str]:
     for number, (term, x) in enumerate(zip(terms, operands)):
         missing = x.dim() - len(term.replace("...", ""))
         if missing < 0 or (missing and "..." not in term) or not term.replace("...", "").isalpha() and term not in ("", "..."):
-            raise RuntimeError(f"einsum(): the term {term!r} does not name the {x.dim()} dims of operand {number}")
+            raise InvalidError(f"einsum(): the term {term!r} does not name the {x.dim()} dims of operand {number}")
         full.append(term.replace("...", dots[len(dots) - missing:] if missing else ""))
     if arrow:
         result = right.replace("...", dots)
@@ -205,7 +206,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[str], str]:
         result = dots + "".join(sorted(c for c in set(every) - set(dots) if every.count(c) == 1))
     for c in result:
         if c not in "".join(full) or result.count(c) > 1:
-            raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand, "
+            raise InvalidError(f"einsum(): output subscript {c} does not appear in the equation for any input operand, "
                                "or appears twice in the output")
     return full, result
 
@@ -268,7 +269,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     for term, x in parts:
         for c, n in zip(term, x.shape):
             if sizes.setdefault(c, n) not in (1, n) and n != 1:
-                raise RuntimeError(f"einsum(): the letter {c} has sizes {sizes[c]} and {n} in {equation!r}")
+                raise InvalidError(f"einsum(): the letter {c} has sizes {sizes[c]} and {n} in {equation!r}")
             sizes[c] = max(sizes[c], n) if 0 not in (sizes[c], n) else 0
     made = parts[0]
     for number, part in enumerate(parts[1:], 2):

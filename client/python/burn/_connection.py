@@ -7,6 +7,7 @@ import json
 from typing import Any, Iterable
 
 from . import _core
+from ._core import InvalidError
 from ._dtype import device as Device
 
 
@@ -69,5 +70,5 @@ def set_default_device(device: Any) -> None:
     if not _core.connected():
         _core.set_device_name(wanted.type)
     elif _core.device_name() != wanted.type:
-        raise RuntimeError(f"the connection's device is {_core.device_name()}; choose {wanted} before the first use")
+        raise InvalidError(f"the connection's device is {_core.device_name()}; choose {wanted} before the first use")
     _core.set_device_object(Device(wanted.type))

@@ -8,6 +8,7 @@ import os
 from typing import Any, Sequence
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError
 from ._dtype import BY_NAME, as_dtype, bool_, device as Device, float32, float64, get_default_dtype, int64
 from ._tensor import Tensor
 
@@ -19,7 +20,7 @@ def check_device(device: Any) -> None:
     wanted = Device(device)
     have = _core.device_name()
     if wanted.type != have or (wanted.index or 0) != 0:
-        raise RuntimeError(f"this connection's device is {have}, not {wanted}; "
+        raise InvalidError(f"this connection's device is {have}, not {wanted}; "
                            "connect with ?device=NAME, or call burn.set_default_device first")
 
 
@@ -30,10 +31,10 @@ def as_shape(sizes: tuple, what: str) -> tuple[int, ...]:
     shape = []
     for n in sizes:
         if isinstance(n, (float, str)) or n is None or isinstance(n, bool):
-            raise TypeError(f"{what}(): a size is an int, got {type(n).__name__}")
+            raise ArgumentError(f"{what}(): a size is an int, got {type(n).__name__}")
         n = operator.index(n)
         if n < 0:
-            raise RuntimeError(f"{what}(): sizes must not be negative, got {n} in {list(sizes)}")
+            raise InvalidError(f"{what}(): sizes must not be negative, got {n} in {list(sizes)}")
         shape.append(n)
     return tuple(shape)
 
@@ -42,13 +43,13 @@ def check_options(what: str, options: dict) -> None:
     """Of PyTorch's other options only those go unheard that change no value."""
     for name in options:
         if name not in ("layout", "pin_memory", "memory_format", "non_blocking"):
-            raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
+            raise ArgumentError(f"{what}() got an unexpected keyword argument {name!r}")
 
 
 def _listed(size: Any, what: str) -> Any:
     """A size that must be a list, not one number."""
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"{what}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        raise ArgumentError(f"{what}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     return size
 
 
@@ -56,10 +57,10 @@ def _size(size: tuple, options: dict, what: str) -> tuple[int, ...]:
     """The shape from positions or from size=, taken out of the options; what remains of them is checked."""
     if "size" in options:
         if size:
-            raise TypeError(f"{what}() got several sizes")
+            raise ArgumentError(f"{what}() got several sizes")
         size = (options.pop("size"),)
     elif not size:
-        raise TypeError(f"{what}() missing 1 required positional arguments: \"size\"")
+        raise ArgumentError(f"{what}() missing 1 required positional arguments: \"size\"")
     check_options(what, options)
     return as_shape(size, what)
 
@@ -105,7 +106,7 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 def _like(x: Tensor, value: Any, what: str, options: dict, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     if not isinstance(x, Tensor):
-        raise TypeError(f"{what}(): argument 'input' must be Tensor, not {type(x).__name__}")
+        raise ArgumentError(f"{what}(): argument 'input' must be Tensor, not {type(x).__name__}")
     check_device(device)
     check_options(what, options)
     return _finish(_core.full(tuple(x.shape), value, as_dtype(dtype) or x.dtype), requires_grad)
@@ -170,7 +171,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor of the array's values and dtype. They are copied: later writes to the array do not show."""
     if not hasattr(ndarray, "__array_interface__"):
-        raise TypeError(f"from_numpy() takes an ndarray, got {type(ndarray).__name__}")
+        raise ArgumentError(f"from_numpy() takes an ndarray, got {type(ndarray).__name__}")
     return _core.tensor(ndarray)
 
 
@@ -182,7 +183,7 @@ def empty_host(*size: Any, dtype: Any = None) -> Any:
     shape = as_shape(size, "empty_host")
     wanted = as_dtype(dtype) or get_default_dtype()
     if wanted is BY_NAME["bfloat16"]:
-        raise TypeError("NumPy has no bfloat16")
+        raise ArgumentError("NumPy has no bfloat16")
     kind, count = np.dtype(wanted.name), math.prod(shape)
     return np.frombuffer(_core.host_memory(count * kind.itemsize), kind, count).reshape(shape)
 
@@ -190,8 +191,8 @@ def empty_host(*size: Any, dtype: Any = None) -> Any:
 def read_into(input: Tensor, out: Any) -> Any:
     """Copies the tensor's elements into a NumPy array of the same shape and dtype, and returns that."""
     if str(out.dtype) != input.dtype.name or tuple(out.shape) != tuple(input.shape):
-        raise ValueError(f"a {input.dtype.name} tensor of shape {tuple(input.shape)} does not go into an array of "
-                         f"{out.dtype} and shape {tuple(out.shape)}")
+        raise InvalidError(f"a {input.dtype.name} tensor of shape {tuple(input.shape)} does not go into an array of "
+                           f"{out.dtype} and shape {tuple(out.shape)}")
     _core.read_into(input, out)
     return out
 
@@ -209,15 +210,15 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
     if end is None:
         start, end = None, start
     if end is None:
-        raise TypeError("arange() missing 1 required positional arguments: \"end\"")
+        raise ArgumentError("arange() missing 1 required positional arguments: \"end\"")
     start = 0 if start is None else start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     if not all(math.isfinite(x) for x in (start, end, step)):
-        raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
+        raise InvalidError(f"arange(): unsupported range: {start} -> {end}")
     if step == 0:
-        raise RuntimeError("arange(): step must be nonzero")
+        raise InvalidError("arange(): step must be nonzero")
     if (end - start) * step < 0:
-        raise RuntimeError(f"arange(): upper bound {end} and lower bound {start} are inconsistent with step {step}")
+        raise InvalidError(f"arange(): upper bound {end} and lower bound {start} are inconsistent with step {step}")
     whole = all(isinstance(x, int) for x in (start, end, step))
     count = -((start - end) // step) if whole else math.ceil((end - start) / step)
     dtype = as_dtype(dtype) or (int64 if whole else get_default_dtype())
@@ -230,7 +231,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     check_device(device)
     check_options("linspace", options)
     if steps < 0:
-        raise RuntimeError(f"linspace(): the number of steps must be non-negative, got {steps}")
+        raise InvalidError(f"linspace(): the number of steps must be non-negative, got {steps}")
     return _finish(_ops.linspace(start, end, operator.index(steps), as_dtype(dtype) or get_default_dtype()),
                    requires_grad)
 
@@ -398,7 +399,7 @@ def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Gene
     elif high is None:
         low, high = 0, low
     if not low < high:
-        raise RuntimeError(f"randint(): 'from' {low} must be less than 'to' {high}")
+        raise InvalidError(f"randint(): 'from' {low} must be less than 'to' {high}")
     shape = as_shape((_listed(size, "randint"),), "randint")
     return _finish(_ops.randint(low, high, shape, as_dtype(dtype) or int64, *draw(_count(shape), generator)),
                    requires_grad)
@@ -410,13 +411,13 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     check_device(device)
     check_options("normal", options)
     if not isinstance(std, Tensor) and std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        raise InvalidError(f"normal expects std >= 0.0, but found std {std}")
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         if isinstance(mean, Tensor) and isinstance(std, Tensor):
             like = mean + std * 0
         if not isinstance(like, Tensor):
-            raise TypeError("normal() of two numbers needs a size")
+            raise ArgumentError("normal() of two numbers needs a size")
         size, dtype = tuple(like.shape), like.dtype
     return _finish(randn(size, generator=generator, dtype=dtype) * std + mean, requires_grad)
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import _core
+from ._core import ArgumentError, InvalidError
 
 
 class dtype:
@@ -57,7 +58,7 @@ def as_dtype(value: Any) -> dtype | None:
     name = getattr(value, "name", None) or getattr(value, "__name__", None)
     if not isinstance(value, str) and name in BY_NAME:
         return BY_NAME[name]
-    raise TypeError(f"dtype must be a burn.dtype such as burn.float32, not {value!r}")
+    raise ArgumentError(f"dtype must be a burn.dtype such as burn.float32, not {value!r}")
 
 
 _default = float32
@@ -72,7 +73,7 @@ def set_default_dtype(d: dtype) -> None:
     """Chooses the dtype that get_default_dtype tells; float32 at first."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(f"the default dtype is a floating-point burn.dtype, not {d!r}")
+        raise ArgumentError(f"the default dtype is a floating-point burn.dtype, not {d!r}")
     _default = d
 
 
@@ -85,14 +86,14 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index
         if not isinstance(type, str):
-            raise TypeError(f"a device is named by a string, got {type!r}")
+            raise ArgumentError(f"a device is named by a string, got {type!r}")
         name, colon, number = type.partition(":")
         if colon:
             if not number.isdigit():
-                raise RuntimeError(f"invalid device string: {type!r}")
+                raise InvalidError(f"invalid device string: {type!r}")
             index = int(number)
         if name not in ("cpu", "cuda", "ref"):
-            raise RuntimeError(f"unknown device {type!r}; the devices are cpu, cuda and ref")
+            raise InvalidError(f"unknown device {type!r}; the devices are cpu, cuda and ref")
         self.type, self.index = name, index
 
     def __repr__(self) -> str:
@@ -150,7 +151,7 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         type = type or _default
         if type.name not in self._facts:
-            raise TypeError(f"finfo() is of floating-point dtypes, not {type}")
+            raise ArgumentError(f"finfo() is of floating-point dtypes, not {type}")
         exponent, mantissa = self._facts[type.name]
         bias = 2 ** (exponent - 1) - 1
         self.dtype, self.bits = type.name, type.itemsize * 8
@@ -170,7 +171,7 @@ class iinfo:
 
     def __init__(self, type: dtype) -> None:
         if type.is_floating_point or type is bool_:
-            raise TypeError(f"iinfo() is of integer dtypes, not {type}")
+            raise ArgumentError(f"iinfo() is of integer dtypes, not {type}")
         self.dtype, self.bits = type.name, type.itemsize * 8
         self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
         self.max = 2 ** (self.bits - 1) - 1 if type.is_signed else 2 ** self.bits - 1

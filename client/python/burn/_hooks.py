@@ -14,6 +14,7 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterable
 
 from . import _core
+from ._core import ArgumentError, InvalidError
 from ._tensor import Tensor
 
 
@@ -50,7 +51,7 @@ class Node:
 def register_hook(tensor: Tensor, hook: Callable) -> RemovableHandle:
     """hook(gradient) runs whenever the tensor's gradient is computed; a tensor that it returns takes its place."""
     if not tensor.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise InvalidError("cannot register a hook on a tensor that doesn't require gradient")
     if tensor.is_leaf:
         return _register_on_leaf(tensor, "_backward_hooks", hook)
     node = _core.attached(tensor)
@@ -63,9 +64,9 @@ def register_hook(tensor: Tensor, hook: Callable) -> RemovableHandle:
 def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable) -> RemovableHandle:
     """hook(tensor) runs whenever backward has added to the .grad of the tensor, a leaf."""
     if not tensor.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise InvalidError("cannot register a hook on a tensor that doesn't require gradient")
     if not tensor.is_leaf:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        raise InvalidError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     return _register_on_leaf(tensor, "_post_accumulate_grad_hooks", hook)
 
 
@@ -85,9 +86,9 @@ def _run(hooks: Iterable[Callable], gradient: Tensor) -> Tensor:
         if changed is None:
             continue
         if not isinstance(changed, Tensor):
-            raise TypeError(f"expected Tensor, but hook returned {type(changed).__name__}")
+            raise ArgumentError(f"expected Tensor, but hook returned {type(changed).__name__}")
         if tuple(changed.shape) != tuple(gradient.shape):
-            raise RuntimeError(f"hook has changed the size of value: {list(changed.shape)} instead of "
+            raise InvalidError(f"hook has changed the size of value: {list(changed.shape)} instead of "
                                f"{list(gradient.shape)}")
         gradient = changed.to(gradient.dtype)
     return gradient

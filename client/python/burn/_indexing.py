@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError, RangeError
 from ._dtype import bool_, int8, int16, int64, uint8
 from ._tensor import Tensor, assign
 
@@ -26,7 +27,7 @@ def _as_index(item: Any) -> Any:
         item = list(item)
     if isinstance(item, (list, tuple)):
         if any(isinstance(part, (slice, type(Ellipsis))) or part is None for part in item):
-            raise TypeError("a sequence inside an index holds integers or bools only")
+            raise ArgumentError("a sequence inside an index holds integers or bools only")
         item = [part.item() if isinstance(part, Tensor) and part.dim() == 0 else part for part in item]
         made = _core.tensor(item) if item else _core.tensor([], int64)
         return made
@@ -37,14 +38,14 @@ def _as_index(item: Any) -> Any:
     if _is_array(item):
         return _core.tensor(item)
     if isinstance(item, str):
-        raise TypeError("a tensor has no names: an index is an int, a slice, `...`, None, a list or a tensor, not a str")
-    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or bool Tensors are valid "
+        raise ArgumentError("a tensor has no names: an index is an int, a slice, `...`, None, a list or a tensor, not a str")
+    raise RangeError("only integers, slices (`:`), ellipsis (`...`), None and long or bool Tensors are valid "
                      f"indices (got {type(item).__name__})")
 
 
 def _check_dtype(index: Tensor) -> None:
     if index.dtype.is_floating_point or index.dtype in (int8, int16):
-        raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {index.dtype}")
+        raise RangeError(f"tensors used as indices must be long, int, byte or bool tensors, not {index.dtype}")
 
 
 def _items(index: Any) -> list[Any]:
@@ -66,7 +67,7 @@ def split(x: Tensor, index: Any) -> tuple[Tensor, list[tuple[int, Tensor]]]:
         elif item is not None and item is not Ellipsis:
             taken += 1
     if taken > x.dim():
-        raise IndexError(f"too many indices for tensor of dimension {x.dim()}")
+        raise RangeError(f"too many indices for tensor of dimension {x.dim()}")
     if Ellipsis in [item for item in items if not isinstance(item, Tensor)]:
         at = next(i for i, item in enumerate(items) if item is Ellipsis)
         items[at:at + 1] = [slice(None)] * (x.dim() - taken)
@@ -79,7 +80,7 @@ def split(x: Tensor, index: Any) -> tuple[Tensor, list[tuple[int, Tensor]]]:
             want = tuple(x.shape[source:source + rank])
             for axis, (have, size) in enumerate(zip(item.shape, want)):
                 if have != size:
-                    raise IndexError(f"the shape of the mask {list(item.shape)} at index {axis} does not match the "
+                    raise RangeError(f"the shape of the mask {list(item.shape)} at index {axis} does not match the "
                                      f"shape of the indexed tensor {list(x.shape)} at index {source + axis}")
             if rank == 0:
                 basic.append(None)
@@ -110,7 +111,7 @@ def _arranged(view: Tensor, indices: list[tuple[int, Tensor]]) -> tuple[Tensor, 
         try:
             shape = _broadcast(shape, tuple(tensor.shape))
         except ValueError:
-            raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
+            raise RangeError("shape mismatch: indexing tensors could not be broadcast together with shapes "
                              + ", ".join(str(list(t.shape)) for t in tensors)) from None
     tensors = [tensor if tuple(tensor.shape) == shape else tensor.expand(shape) for tensor in tensors]
     dims = [dim for dim, _ in indices]
@@ -126,7 +127,7 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         m = a[len(a) - 1 - i] if i < len(a) else 1
         n = b[len(b) - 1 - i] if i < len(b) else 1
         if m != n and m != 1 and n != 1:
-            raise ValueError
+            raise InvalidError
         out.append(n if m == 1 else m)
     return tuple(reversed(out))
 
@@ -146,7 +147,7 @@ def _write(view: Tensor, indices: list[tuple[int, Tensor]], value: Any, accumula
     elif value.dtype is not view.dtype and all(index.dim() == 0 for _, index in indices):
         value = value.to(view.dtype)
     elif value.dtype is not view.dtype:
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {view.dtype} for the "
+        raise InvalidError(f"Index put requires the source and destination dtypes match, got {view.dtype} for the "
                            f"destination and {value.dtype} for the source.")
     new = _ops.put_nd(arranged, value, tensors, first, accumulate)
     if order is not None:
@@ -167,7 +168,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             assign(x, _ops.where(mask, value, x), cast=True)
             return
     if isinstance(value, (list, tuple, str)):
-        raise TypeError(f"can't assign a {type(value).__name__} to a tensor; make one of it by burn.tensor()")
+        raise ArgumentError(f"can't assign a {type(value).__name__} to a tensor; make one of it by burn.tensor()")
     view, indices = split(x, index)
     if not indices:
         assign(view, value if isinstance(value, (Tensor, bool, int, float)) else _core.tensor(value), cast=True)

@@ -7,6 +7,7 @@ import sys
 from typing import Any, Callable, Final, ParamSpec, TypeVar, overload
 
 from . import _core
+from ._core import ArgumentError, InvalidError
 from ._tensor import Tensor
 
 
@@ -65,8 +66,8 @@ def _signature(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        raise TypeError(f"a jit function's argument of type {type(value).__name__} can be told from no other: pass tensors, "
-                        "numbers, text, or containers of these") from None
+        raise ArgumentError(f"a jit function's argument of type {type(value).__name__} can be told from no other: pass tensors, "
+                            "numbers, text, or containers of these") from None
     return value
 
 
@@ -94,10 +95,10 @@ def published(function: Callable, inputs: list[Tensor], label: str) -> Any:
     structure = (tuple(_Leaf(number) for number in range(len(inputs))), {})
     program, result, ends_step, changed = _traced(function, structure, inputs, label)
     if changed or ends_step:
-        raise ValueError("a function that changes its arguments or ends a step cannot be published: only what it returns "
-                         "leaves it")
+        raise InvalidError("a function that changes its arguments or ends a step cannot be published: only what it returns "
+                           "leaves it")
     if not isinstance(result, _Leaf) and not (type(result) in (tuple, list) and all(isinstance(x, _Leaf) for x in result)):
-        raise TypeError("a function that is published returns a tensor, or a tuple of tensors")
+        raise ArgumentError("a function that is published returns a tensor, or a tuple of tensors")
     return program
 
 
@@ -191,11 +192,11 @@ class Jit:
 
     def save(self, m: Any, f: Any, _extra_files: Any = None) -> None:
         """RuntimeError: programs have no files."""
-        raise RuntimeError("there is no TorchScript: save the state_dict() with burn.save, and the module's code as Python")
+        raise InvalidError("there is no TorchScript: save the state_dict() with burn.save, and the module's code as Python")
 
     def load(self, f: Any, map_location: Any = None, **kwargs: Any) -> None:
         """RuntimeError: programs have no files."""
-        raise RuntimeError("there is no TorchScript: make the module in Python and load its state_dict")
+        raise InvalidError("there is no TorchScript: make the module in Python and load its state_dict")
 
 
 def _registered(function: Callable, name: str | None) -> Callable:

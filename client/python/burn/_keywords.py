@@ -8,6 +8,7 @@ import inspect
 from typing import Any, Callable
 
 from . import _core
+from ._core import ArgumentError, InvalidError
 from ._tensor import Tensor
 
 NAMES = frozenset("""
@@ -32,12 +33,12 @@ def _kind(dtype: Any) -> int:
 
 def _put(out: Any, result: Tensor) -> Tensor:
     if not isinstance(out, Tensor):
-        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+        raise ArgumentError(f"out must be a Tensor, not {type(out).__name__}")
     if out.requires_grad and _core.grad_enabled():
-        raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
+        raise InvalidError("functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     if _kind(result.dtype) > _kind(out.dtype):
-        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+        raise InvalidError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
     if tuple(out.shape) != tuple(result.shape):  # PyTorch gives it the result's shape
         out.data = result.to(out.dtype).clone()
         return out
@@ -48,12 +49,12 @@ def _written(out: Any, result: Any) -> Any:
     """The result, with its tensors in out."""
     parts = result if isinstance(result, tuple) else (result,)
     if _core.grad_enabled() and any(part.requires_grad for part in parts):
-        raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
+        raise InvalidError("functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")
     if not isinstance(result, tuple):
         return _put(out, result)
     if not isinstance(out, (tuple, list)) or len(out) != len(result):
-        raise TypeError(f"out must be a tuple of {len(result)} Tensors")
+        raise ArgumentError(f"out must be a tuple of {len(result)} Tensors")
     made = [_put(*pair) for pair in zip(out, result)]
     return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._core import ArgumentError, InvalidError
 from ._creation import as_shape, check_device
 from ._dtype import (Size, as_dtype, bfloat16, bool_, float16, float32, float64, get_default_dtype, int8, int16,
                      int32, int64, set_default_dtype, uint8)
@@ -19,7 +20,7 @@ def made_of(cls: type, dtype: Any, name: str, data: tuple, device: Any) -> Tenso
         data, first = tuple(first), None
     if isinstance(first, Tensor):
         if first.dtype is not dtype:
-            raise TypeError(f"{name}() takes a tensor of {dtype}, got {first.dtype}; tensor.to({dtype}) converts one")
+            raise ArgumentError(f"{name}() takes a tensor of {dtype}, got {first.dtype}; tensor.to({dtype}) converts one")
         made = first.detach() if cls is Tensor else first
     elif first is not None and (getattr(first, "ndim", 0) or not hasattr(first, "__index__")):
         made = _core.tensor(first, dtype)
@@ -61,7 +62,7 @@ def _dtype_of(given: Any) -> Any:
     if isinstance(given, str):
         name = given.rpartition(".")[2]
         if name not in TYPED:
-            raise ValueError(f"invalid type: {given!r}; the types are {', '.join(TYPED)}")
+            raise InvalidError(f"invalid type: {given!r}; the types are {', '.join(TYPED)}")
         given = TYPED[name]
     return given.dtype if isinstance(given, _TypedTensor) else as_dtype(given)
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError
 from ._creation import bernoulli
 from ._dtype import as_dtype
 from ._pointwise import FUNCTIONS, method
@@ -42,19 +43,19 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     dtype = as_dtype(dtype)
     data = memoryview(buffer).cast("B")
     if len(data) == 0 or count == 0:
-        raise ValueError(f"both buffer length ({len(data)}) and count ({count}) must not be 0")
+        raise InvalidError(f"both buffer length ({len(data)}) and count ({count}) must not be 0")
     if not 0 <= offset < len(data):
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(data)} "
-                         "bytes) minus 1")
+        raise InvalidError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(data)} "
+                           "bytes) minus 1")
     left = len(data) - offset
     if count < 0:
         if left % dtype.itemsize:
-            raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element "
-                             f"size ({dtype.itemsize})")
+            raise InvalidError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element "
+                               f"size ({dtype.itemsize})")
         count = left // dtype.itemsize
     if count * dtype.itemsize > left:
-        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not "
-                         f"be greater than actual buffer length ({len(data)} bytes)")
+        raise InvalidError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not "
+                           f"be greater than actual buffer length ({len(data)} bytes)")
     made = _core.from_buffer(bytes(data[offset:offset + count * dtype.itemsize]), dtype, (count,))
     return made.requires_grad_(True) if requires_grad else made
 
@@ -72,7 +73,7 @@ def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tenso
 def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices in two dims."""
     if dim is None and input.dim() != 2:
-        raise RuntimeError("nuclear_norm: Expected a tensor with 2 dimensions when dim is not given, but got "
+        raise InvalidError("nuclear_norm: Expected a tensor with 2 dimensions when dim is not given, but got "
                            f"{input.dim()}")
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
@@ -109,7 +110,7 @@ for _name in ("is_conj", "is_neg"):
 @_both
 def imag(input: Tensor) -> Tensor:
     """RuntimeError: there are no complex dtypes."""
-    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    raise InvalidError("imag is not implemented for tensors with non-complex dtypes.")
 
 
 @_both
@@ -122,7 +123,7 @@ def angle(input: Tensor) -> Tensor:
 def _conjugate_transposed(name: str) -> property:
     def get(self: Tensor) -> Tensor:
         if name == "H" and self.dim() not in (0, 2):
-            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+            raise InvalidError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
         return self.mT if self.dim() else self
     get.__doc__ = "The last two dims swapped."
     return property(get)
@@ -170,9 +171,9 @@ def _bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None) -
 def _by_python(self: Tensor, name: str, function: Any, *others: Tensor) -> Tensor:
     import numpy as np
     if self.requires_grad:
-        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+        raise InvalidError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if not all(isinstance(x, Tensor) for x in others):
-        raise TypeError(f"{name}(): expected Tensors")
+        raise ArgumentError(f"{name}(): expected Tensors")
     flat = [x.detach().expand(tuple(self.shape)).reshape(-1).tolist() for x in (self, *others)]
     made = np.asarray([function(*values) for values in zip(*flat)]).reshape(tuple(self.shape))
     return self.copy_(_core.tensor(made))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError, UnsupportedError
 from ._creation import draw
 from ._dtype import as_dtype, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from ._tensor import Tensor, assign
@@ -14,11 +15,11 @@ FUNCTIONS: dict[str, Callable] = {}  # public names of this module, filled by th
 
 def need_tensor(x: Any, name: str) -> None:
     if not isinstance(x, Tensor):
-        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(x).__name__}")
+        raise ArgumentError(f"{name}(): argument 'input' must be Tensor, not {type(x).__name__}")
 
 
-def need_float(x: Any, name: str, kind: type = NotImplementedError) -> None:
-    """A tensor of floats, else TypeError or what PyTorch raises for the function."""
+def need_float(x: Any, name: str, kind: type = UnsupportedError) -> None:
+    """A tensor of floats, else ArgumentError or what PyTorch raises for the function."""
     need_tensor(x, name)
     if not x.dtype.is_floating_point:
         raise kind(f"{name}(): not implemented for {x.dtype}, only for floating-point dtypes; cast first")
@@ -68,7 +69,7 @@ def _for_bools(name: str, op: Callable, of_bools: Callable, *aliases: str) -> No
 
 
 def _refuse_bools(input: Tensor) -> Tensor:
-    raise RuntimeError("Boolean inputs not supported for relu")
+    raise InvalidError("Boolean inputs not supported for relu")
 
 
 _for_bools("sign", _ops.sign, _ops.clone, "sgn")
@@ -95,7 +96,7 @@ def frac(input: Tensor) -> Tensor:
 
 def _need_other(other: Any, name: str) -> None:
     if other is None:
-        raise TypeError(f"{name}(): argument 'other' must be Tensor, not NoneType")
+        raise ArgumentError(f"{name}(): argument 'other' must be Tensor, not NoneType")
 
 
 @method
@@ -125,9 +126,9 @@ def _binary(name: str, op: Callable, *aliases: str, inplace: bool = True, number
     """numbers: which of the two may be a number: "both", "other" or "none"."""
     def function(input: Any, other: Any) -> Tensor:
         if not isinstance(input, Tensor) and (numbers != "both" or not isinstance(other, Tensor)):
-            raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+            raise ArgumentError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
         if other is None or numbers == "none" and not isinstance(other, Tensor):
-            raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
+            raise ArgumentError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
         return op(input, other)
     function.__name__, function.__doc__ = name, op.__doc__
     method(function, name, *aliases, inplace=inplace)
@@ -190,7 +191,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode == "floor":
         return _ops.floor_divide(input, other)
     if rounding_mode != "trunc":
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+        raise InvalidError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                            f"{rounding_mode!r}")
     dtypes = [x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float) for x in (input, other)]
     if any(dtypes):
@@ -214,7 +215,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Limited to [min, max]; each a number, a tensor or None. Where they cross, max wins."""
     need_tensor(input, "clamp")
     if min is None and max is None:
-        raise RuntimeError("clamp(): at least one of min and max must not be None")
+        raise InvalidError("clamp(): at least one of min and max must not be None")
     return _ops.clamp(input, min, max)
 
 
@@ -256,7 +257,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
     if not tensor1.dtype.is_floating_point and not tensor2.dtype.is_floating_point:
-        raise RuntimeError("Integer division with addcdiv is not supported: cast the tensors to floats, or use div with "
+        raise InvalidError("Integer division with addcdiv is not supported: cast the tensors to floats, or use div with "
                            "a rounding_mode")
     return _ops.addcdiv(input, tensor1, tensor2, value)
 
@@ -266,10 +267,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
         return FUNCTIONS["nonzero"](condition, as_tuple=True)
     if input is None or other is None:
-        raise TypeError("where() takes a condition alone, or a condition, input and other")
+        raise ArgumentError("where() takes a condition alone, or a condition, input and other")
     if condition.dtype is not bool_:
         if condition.dtype is not uint8:
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            raise InvalidError(f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                                f"{condition.dtype}")
         condition = condition != 0
     return _ops.where(condition, input, other)
@@ -315,9 +316,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     """Where |input - other| <= atol + rtol * |other|."""
     need_tensor(other, "isclose")
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"isclose(): {input.dtype} did not match {other.dtype}")
+        raise InvalidError(f"isclose(): {input.dtype} did not match {other.dtype}")
     if rtol < 0 or atol < 0:
-        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
+        raise InvalidError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
     close = (input == other) | ((input - other).abs() <= atol + rtol * other.abs()) & other.isfinite()
     return close | (input.isnan() & other.isnan()) if equal_nan else close
 
@@ -349,7 +350,7 @@ def _to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: b
         elif isinstance(item, Dtype) or isinstance(item, type):
             dtype = item
         elif not isinstance(item, bool) and item is not None:
-            raise TypeError(f"to() takes a dtype, a device or a Tensor, got {type(item).__name__}")
+            raise ArgumentError(f"to() takes a dtype, a device or a Tensor, got {type(item).__name__}")
     check_device(device)
     dtype = as_dtype(dtype)
     if dtype is None or dtype is self.dtype:

@@ -6,6 +6,7 @@ import math
 from typing import Any, Sequence
 
 from . import _core, _ops
+from ._core import InvalidError, UnsupportedError
 from ._dtype import bool_, float64, get_default_dtype, int32
 from ._pointwise import FUNCTIONS, method, need_float, need_tensor
 from ._reduce import axes, norm
@@ -38,7 +39,7 @@ def _scaled(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     if mat.dim() != 2 or vec.dim() != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {mat.dim()}, {vec.dim()}")
+        raise InvalidError(f"vector + matrix @ vector expected, got {input.dim()}, {mat.dim()}, {vec.dim()}")
     return _scaled(input, _ops.matmul(mat, vec), beta, alpha)
 
 
@@ -64,7 +65,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of an element of one vector and one of the other."""
     if input.dim() != 1 or vec2.dim() != 1:
-        raise RuntimeError(f"outer: Expected 1-D arguments, but got {input.dim()}-D and {vec2.dim()}-D")
+        raise InvalidError(f"outer: Expected 1-D arguments, but got {input.dim()}-D and {vec2.dim()}-D")
     return input.unsqueeze(1) * vec2
 
 
@@ -77,7 +78,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if input.dim() == 0 or other.dim() == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes "
+        raise InvalidError(f"inner() the last dimension must match on both input tensors but got shapes "
                            f"{list(input.shape)} and {list(other.shape)}")
     return FUNCTIONS["tensordot"](input, other, ([-1], [-1]))
 
@@ -116,13 +117,13 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of a chain of matrices in the cheapest order; the first and the last may be vectors."""
     tensors = list(tensors)
     if len(tensors) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+        raise InvalidError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     row, column = tensors[0].dim() == 1, tensors[-1].dim() == 1
     tensors[0] = tensors[0].unsqueeze(0) if row else tensors[0]
     tensors[-1] = tensors[-1].unsqueeze(1) if column else tensors[-1]
     for x in tensors:
         if x.dim() != 2:
-            raise RuntimeError(f"multi_dot(): every tensor between the ends must be a matrix, got {list(x.shape)}")
+            raise InvalidError(f"multi_dot(): every tensor between the ends must be a matrix, got {list(x.shape)}")
     part = _best_order([tensors[0].shape[0], *(x.shape[1] for x in tensors)])
 
     def span(i: int, j: int) -> Tensor:
@@ -146,11 +147,11 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     input, other = expand(input, shape), expand(other, shape)
     if dim is None:
         if 3 not in shape:
-            raise RuntimeError("no dimension of size 3 in input")
+            raise InvalidError("no dimension of size 3 in input")
         dim = shape.index(3)
     dim = wrap_dim(dim, len(shape))
     if shape[dim] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {shape[dim]} and {shape[dim]}")
+        raise InvalidError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {shape[dim]} and {shape[dim]}")
 
     def turned(x: Tensor, by: int) -> Tensor:
         return FUNCTIONS["roll"](x, -by, dim)
@@ -179,11 +180,11 @@ def _length(apart: Tensor, p: float, dims: tuple[int, ...]) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
     """The p-norm distance of each row of x1 to each row of x2."""
     if x1.dim() < 2 or x2.dim() < 2:
-        raise RuntimeError(f"cdist only supports at least 2D tensors, X1 got: {x1.dim()}D, X2 got: {x2.dim()}D")
+        raise InvalidError(f"cdist only supports at least 2D tensors, X1 got: {x1.dim()}D, X2 got: {x2.dim()}D")
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+        raise InvalidError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
+        raise InvalidError("cdist only supports non-negative p values")
     if x1.shape[-1] == 0:
         shape = FUNCTIONS["broadcast_shapes"](tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
         return _core.full((*shape, x1.shape[-2], x2.shape[-2]), 0, x1.dtype)
@@ -232,7 +233,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of the rows; each column is one observation."""
     if input.dim() > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} "
+        raise InvalidError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} "
                            "dimensions")
     x = reshape(input, (1, input.numel())) if input.dim() < 2 else input
     x = x if x.dtype.is_floating_point else x.to(get_default_dtype())
@@ -300,7 +301,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     need_tensor(input, "heaviside")
     need_tensor(values, "heaviside")
     if input.dtype is not values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+        raise InvalidError("heaviside is not yet implemented for tensors with different dtypes.")
     return _ops.where(input == 0, values, (input > 0).to(input.dtype))
 
 
@@ -381,7 +382,7 @@ def positive(input: Tensor) -> Tensor:
     """The input itself."""
     need_tensor(input, "positive")
     if input.dtype is bool_:
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+        raise InvalidError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
@@ -409,7 +410,7 @@ def _integers(name: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     need_tensor(b, name)
     dtype = _ops.add(a, b).dtype
     if dtype.is_floating_point or dtype is bool_:
-        raise NotImplementedError(f"{name}: not implemented for {dtype}, only for integers")
+        raise UnsupportedError(f"{name}: not implemented for {dtype}, only for integers")
     return a.to(dtype), b.to(dtype)
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import _core, _ops
+from ._core import InvalidError
 from ._creation import Generator, as_shape, check_device, check_options, draw
 from ._dtype import as_dtype, finfo, float32, float64, int64
 from ._pointwise import FUNCTIONS, method
@@ -20,7 +21,7 @@ def _drawing(function: Any) -> Any:
 
 def _need_floats(input: Tensor, name: str) -> None:
     if not input.dtype.is_floating_point:
-        raise RuntimeError(f"{name}: expected a floating-point tensor, got {input.dtype}")
+        raise InvalidError(f"{name}: expected a floating-point tensor, got {input.dtype}")
 
 
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
@@ -40,7 +41,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any
     check_device(device)
     low, high = (0, low) if high is None else (low, high)
     if not low < high:
-        raise RuntimeError(f"randint_like(): 'from' {low} must be less than 'to' {high}")
+        raise InvalidError(f"randint_like(): 'from' {low} must be less than 'to' {high}")
     made = _ops.randint(low, high, tuple(input.shape), as_dtype(dtype) or input.dtype, *draw(input.numel(), None))
     return made.requires_grad_(True) if requires_grad else made
 
@@ -59,19 +60,19 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:
     """Indices drawn by the weights in each row, with or without putting them back."""
     if not input.dtype.is_floating_point:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
+        raise InvalidError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
     if input.dim() not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
+        raise InvalidError("prob_dist must be 1 or 2 dim")
     if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
+        raise InvalidError("cannot sample n_sample <= 0 samples")
     count = input.shape[-1]
     if not replacement and num_samples > count:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise InvalidError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     weights = input.detach() if input.dtype in (float32, float64) else input.detach().to(float32)
     total = _ops.sum(weights, (-1,), True)
     wrong = _ops.logical_or(_ops.min(weights, (-1,), True) < 0, _ops.logical_not(_ops.isfinite(total)))
     if bool(_ops.any(_ops.logical_or(wrong, total <= 0), (), False)):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0, or sums to 0")
+        raise InvalidError("probability tensor contains either `inf`, `nan` or element < 0, or sums to 0")
     if replacement:
         return drawn_indices(weights, num_samples, generator)
     keys = weights / standard_exponential(tuple(weights.shape), weights.dtype, generator)
@@ -111,7 +112,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts of independent events, for the rate that each element names."""
     _need_floats(input, "poisson")
     if bool(_ops.any(input.detach() < 0, (), False)):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        raise InvalidError("invalid Poisson rate, expected rate to be non-negative")
     return _drawn("poisson", generator, input)
 
 
@@ -158,7 +159,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     """Fills it with exponentially distributed numbers of this rate."""
     _need_floats(self, "exponential_")
     if lambd <= 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+        raise InvalidError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return assign(self, standard_exponential(tuple(self.shape), float64, generator) / lambd, cast=True)
 
 
@@ -166,7 +167,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fills it with numbers of trials up to the first success of probability p."""
     if not 0 < p < 1:
-        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+        raise InvalidError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     waits = standard_exponential(tuple(self.shape), float64, generator)
     return assign(self, _ops.maximum(_ops.ceil(waits / -math.log1p(-p)), 1), cast=True)
 
@@ -176,7 +177,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     """Fills it with Cauchy-distributed numbers."""
     _need_floats(self, "cauchy_")
     if sigma <= 0:
-        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+        raise InvalidError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     uniform = _ops.uniform(0.0, 1.0, tuple(self.shape), float64, *draw(self.numel(), generator))
     return assign(self, median + sigma * _ops.tan(math.pi * (uniform - 0.5)), cast=True)
 
@@ -186,7 +187,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     """Fills it with numbers whose logarithms are normally distributed."""
     _need_floats(self, "log_normal_")
     if std <= 0:
-        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+        raise InvalidError(f"log_normal_ expects std > 0.0, but found std={std}")
     drawn = _ops.normal(mean, std, tuple(self.shape), float64, *draw(self.numel(), generator))
     return assign(self, _ops.exp(drawn), cast=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ._core import ArgumentError, InvalidError
 from . import _ops
 from ._dtype import as_dtype, bfloat16, float16, float32, get_default_dtype
 from ._pointwise import FUNCTIONS, method, need_tensor
@@ -30,7 +31,7 @@ def axes(dim: Any) -> tuple[int, ...]:
 def one_axis(dim: Any, name: str) -> int:
     """dim, which must be one int."""
     if not hasattr(dim, "__index__"):
-        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+        raise ArgumentError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     return operator.index(dim)
 
 
@@ -38,7 +39,7 @@ def _pick(dim: Any, axis: Any) -> Any:
     """dim, under NumPy's name too."""
     if axis is not None:
         if dim is not None:
-            raise TypeError("dim and axis are the same argument; give one")
+            raise ArgumentError("dim and axis are the same argument; give one")
         return axis
     return dim
 
@@ -75,7 +76,7 @@ def _extreme(name: str) -> None:
         if dim is not None:
             return pair(*one(input, one_axis(dim, name), keepdim))
         if input.numel() == 0:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            raise InvalidError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                                "reduction dim with the 'dim' argument.")
         return whole(input, (), keepdim)
     function.__name__ = name
@@ -168,7 +169,7 @@ def norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> T
         from .linalg import matrix_norm
         return matrix_norm(input, p, (-2, -1) if dim is None else axes(dim), keepdim)
     if not input.dtype.is_floating_point:
-        raise RuntimeError(f"norm(): input dtype should be a floating point one. Got {input.dtype} instead.")
+        raise InvalidError(f"norm(): input dtype should be a floating point one. Got {input.dtype} instead.")
     if input.dtype in (float16, bfloat16):  # sums of powers have no room there, though their roots may
         return norm(input.to(float32), p, dim, keepdim).to(input.dtype)
     if p in ("fro", 2, None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from ._core import InvalidError
 from . import _ops
 from ._dtype import as_dtype
 from ._pointwise import FUNCTIONS, method, need_tensor
@@ -57,9 +58,9 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     """The differences of neighbours along dim, taken n times over."""
     need_tensor(input, "diff")
     if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
+        raise InvalidError(f"order must be non-negative but got {n}")
     if input.dim() == 0:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
+        raise InvalidError("diff expects input to be at least one-dimensional")
     dim = wrap_dim(dim, input.dim())
     parts = [part for part in (prepend, input, append) if part is not None]
     input = cat(parts, dim) if len(parts) > 1 else input
@@ -103,7 +104,7 @@ def _slope(input: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
     """The derivative along dim: second-order accurate inside, of the edge order at both ends."""
     n = input.shape[dim]
     if n < edge_order + 1:
-        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+        raise InvalidError("torch.gradient expected each dimension size to be at least edge_order+1")
     later, earlier = _ends(input, dim)
 
     def at(x: Tensor, first: int, count: int = 1) -> Tensor:
@@ -138,11 +139,11 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     """The derivative along each dim by finite differences; spacing is one number, or one (or points) a dim."""
     need_tensor(input, "gradient")
     if edge_order not in (1, 2):
-        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+        raise InvalidError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims: Sequence[int] = range(input.dim()) if dim is None else ([dim] if isinstance(dim, int) else list(dim))
     spacings = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
     if len(spacings) != len(dims):
-        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
+        raise InvalidError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
                            f"{len(dims)}, but got a list of length {len(spacings)}")
     return [_slope(input, wrap_dim(d, input.dim()), h, edge_order) for d, h in zip(dims, spacings)]
 

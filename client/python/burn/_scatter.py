@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import _core, _ops
+from ._core import InvalidError, RangeError
 from ._dtype import bool_, int64
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._shape import _cut, expand, ravel, reshape, wrap_dim
@@ -38,9 +39,9 @@ def _nothing(reduce: str, dtype: Any) -> Any:
 
 def _reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     if reduce not in _REDUCTIONS:
-        raise RuntimeError(f"reduce argument must be one of sum, prod, mean, amax, amin; got {reduce!r}")
+        raise InvalidError(f"reduce argument must be one of sum, prod, mean, amax, amin; got {reduce!r}")
     if src.dtype is not input.dtype:
-        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and {src.dtype}")
+        raise InvalidError(f"scatter(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and {src.dtype}")
     scalar = input.dim() == 0
     if scalar:
         input, index, src = input.reshape(1), index.reshape(-1), src.reshape(-1)
@@ -69,9 +70,9 @@ def _spread(input: Tensor, dim: int, index: Tensor, what: str) -> tuple[int, Ten
     """The dim, and a 1-D index as gather and scatter take it, but not yet expanded."""
     dim = wrap_dim(dim, input.dim())
     if index.dim() > 1:
-        raise IndexError(f"{what}(): Index should have dimension 1 or 0 (got {index.dim()})")
+        raise RangeError(f"{what}(): Index should have dimension 1 or 0 (got {index.dim()})")
     if index.dtype.is_floating_point or index.dtype is bool_:
-        raise RuntimeError(f"{what}(): Expected dtype int64 for index")
+        raise InvalidError(f"{what}(): Expected dtype int64 for index")
     rest = max(input.dim() - dim - 1, 0)
     return dim, reshape(index.to(int64), (1,) * dim + (index.numel(),) + (1,) * rest)
 
@@ -88,7 +89,7 @@ def _along(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """input with the slices of source put at the places of dim that a 1-D index names."""
     if source.dtype is not input.dtype:
-        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) "
+        raise InvalidError(f"index_copy_(): self and source expected to have the same dtype, but got (self) "
                            f"{input.dtype} and (source) {source.dtype}")
     if input.dim() == 0:
         return index_copy(input.reshape(1), 0, index, source.reshape(1)).reshape(())
@@ -105,7 +106,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     index = _along(input, dim, spread)
     if isinstance(value, Tensor):
         if value.dim() != 0:
-            raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            raise InvalidError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                                f"{value.dim()} dimension(s).")
         fill = expand(value.to(input.dtype), tuple(index.shape))
     else:
@@ -124,7 +125,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at row-major numbers, in the shape of the index; negative ones count from the end."""
     if index.dtype is not int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
+        raise InvalidError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     return _ops.take(ravel(input), index, 0, True)
 
 
@@ -135,7 +136,7 @@ FUNCTIONS["take"] = Tensor.take = take
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """input with the elements of source written (or added) at row-major numbers."""
     if source.numel() != index.numel():
-        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got "
+        raise InvalidError(f"put_(): Expected source and index to have the same number of elements, but got "
                            f"source.numel() = {source.numel()}, index.numel() = {index.numel()}")
     flat, places = ravel(input), ravel(index)
     places = _ops.where(places < 0, places + input.numel(), places)
@@ -151,7 +152,7 @@ def _with(input: Tensor, view: Any, src: Tensor) -> Tensor:
     made = _ops.clone(input)
     part = view(made)
     if tuple(part.shape) != tuple(src.shape):
-        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+        raise InvalidError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
                            f"slice size = {list(part.shape)}")
     assign(part, src, cast=True)
     return made

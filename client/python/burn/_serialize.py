@@ -10,6 +10,7 @@ import os
 from typing import Any, Mapping
 
 from . import _core, _tree
+from ._core import InvalidError
 from ._dtype import BY_NAME, device
 from ._tensor import Tensor
 
@@ -96,18 +97,18 @@ def _header(path: str, data: memoryview) -> tuple[dict, memoryview]:
     """The header and the bytes behind it."""
     size = len(data)
     if size < 8:
-        raise ValueError(f"{path}: {size} bytes are too few for a safetensors file")
+        raise InvalidError(f"{path}: {size} bytes are too few for a safetensors file")
     if bytes(data[:4]) == b"PK\x03\x04" or bytes(data[:2]) == b"\x80\x02":
-        raise ValueError(f"{path}: this is a pickle of PyTorch's, which may hold code; write it as safetensors there")
+        raise InvalidError(f"{path}: this is a pickle of PyTorch's, which may hold code; write it as safetensors there")
     length = int.from_bytes(data[:8], "little")
     if length > min(size - 8, _HEADER_MAX):
-        raise ValueError(f"{path}: the header claims {length} bytes, the file has {size - 8} after the length")
+        raise InvalidError(f"{path}: the header claims {length} bytes, the file has {size - 8} after the length")
     try:
         header = json.loads(bytes(data[8:8 + length]))
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: the header is no JSON: {error}") from None
+        raise InvalidError(f"{path}: the header is no JSON: {error}") from None
     if not isinstance(header, dict):
-        raise ValueError(f"{path}: the header is no JSON object")
+        raise InvalidError(f"{path}: the header is no JSON object")
     return header, data[8 + length:]
 
 
@@ -128,7 +129,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True, mmap: A
     def tensor_of(name: str, is_parameter: bool = False, requires_grad: bool = False) -> Tensor:
         from .nn.parameter import Parameter
         if not isinstance(name, str) or name not in found:
-            raise ValueError(f"there is no tensor {name!r}")
+            raise InvalidError(f"there is no tensor {name!r}")
         if name not in made:  # what was one tensor at several places is one again
             tensor = found[name]
             made[name] = Parameter(tensor, requires_grad) if is_parameter else tensor.requires_grad_(requires_grad)
@@ -136,7 +137,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True, mmap: A
     try:
         return _tree.read(json.loads(notes[_TREE]), tensor_of)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise InvalidError(f"{path}: {error}") from None
 
 
 def _read(path: Any, name: str, entry: Any, data: memoryview, room: int) -> Tensor:
@@ -146,14 +147,14 @@ def _read(path: Any, name: str, entry: Any, data: memoryview, room: int) -> Tens
         dtype, shape, (begin, end) = BY_NAME[_FROM_FILE[entry["dtype"]]], entry["shape"], entry["data_offsets"]
         sound = all(map(whole, [*shape, begin, end]))
     except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{path}: the entry of {name!r} is malformed: {entry!r}"[:300]) from None
+        raise InvalidError(f"{path}: the entry of {name!r} is malformed: {entry!r}"[:300]) from None
     count = 1
     for n in shape if sound else ():
         count *= n
     if not sound or not begin <= end <= room or count * dtype.itemsize != end - begin:
-        raise ValueError(f"{path}: {name!r} of shape {shape} and dtype {dtype} cannot lie at bytes {begin} to {end} "
-                         f"of {room}")
+        raise InvalidError(f"{path}: {name!r} of shape {shape} and dtype {dtype} cannot lie at bytes {begin} to {end} "
+                           f"of {room}")
     try:
         return _core.from_buffer(data[begin:end], dtype, shape)
     except (_core.LimitError, OverflowError) as error:
-        raise ValueError(f"{path}: {name!r} of shape {shape}: {error}"[:300]) from None
+        raise InvalidError(f"{path}: {name!r} of shape {shape}: {error}"[:300]) from None

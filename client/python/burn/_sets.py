@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError
 from ._dtype import bool_, float32, float64, int64
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._shape import broadcast_tensors, narrow, ravel, wrap_dim
@@ -64,7 +65,7 @@ def argwhere(input: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask is true, in order, as a vector."""
     if mask.dtype is not bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
+        raise InvalidError("masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     return _ops.take(ravel(input), places(mask), 0)
 
@@ -73,9 +74,9 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """input with the elements where the mask is true replaced by those of source, in order."""
     if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise InvalidError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if source.dtype is not input.dtype:
-        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
+        raise InvalidError("masked_scatter: expected self and source to have same dtypes but got "
                            f"{input.dtype} and {source.dtype}")
     input, mask = broadcast_tensors(input, mask)
     if input.numel() == 0:
@@ -162,7 +163,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element is one of the test elements."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
-        raise TypeError("isin(): at least one argument must be a Tensor")
+        raise ArgumentError("isin(): at least one argument must be a Tensor")
     elements = elements if isinstance(elements, Tensor) else _core.tensor(elements)
     tests = ravel(test_elements) if isinstance(test_elements, Tensor) else _core.tensor(test_elements).reshape(1)
     if tests.shape[0] <= COUNTED:
@@ -184,17 +185,17 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each of 0, 1, 2 … occurs, or the sum of the weights of its elements."""
     need_tensor(input, "bincount")
     if input.dim() != 1 or input.dtype.is_floating_point or input.dtype is bool_:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        raise InvalidError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
-        raise RuntimeError("minlength should be >= 0")
+        raise InvalidError("minlength should be >= 0")
     if weights is not None and tuple(weights.shape) != tuple(input.shape):
-        raise RuntimeError("weights should be 1-d and have the same length as input")
+        raise InvalidError("weights should be 1-d and have the same length as input")
     dtype = int64 if weights is None else float32 if weights.dtype is float32 else float64
     if input.shape[0] == 0:
         return _core.full((minlength,), 0, dtype)
     low, high = _ops.stack([_ops.min(input, (), False), _ops.max(input, (), False)], 0).tolist()
     if low < 0:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        raise InvalidError("bincount only supports 1-d non-negative integral inputs.")
     add = _core.full(tuple(input.shape), 1, int64) if weights is None else weights.to(dtype)
     return _ops.scatter_add(_core.full((max(high + 1, minlength),), 0, dtype), input.to(int64), add, 0)
 
@@ -204,9 +205,9 @@ def _limits(input: Tensor, low: float, high: float) -> tuple[float, float]:
     if low == high and input.numel():
         low, high = _ops.stack([_ops.min(input, (), False), _ops.max(input, (), False)], 0).tolist()
     if not (low - low == 0 and high - high == 0):
-        raise RuntimeError(f"range of [{low}, {high}] is not finite")
+        raise InvalidError(f"range of [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError("max must be larger than min")
+        raise InvalidError("max must be larger than min")
     return (low - 1, high + 1) if low == high else (low, high)
 
 
@@ -225,7 +226,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """How many elements lie in each of equal bins between min and max (both 0: those of the elements)."""
     need_tensor(input, "histc")
     if bins < 1:
-        raise RuntimeError("bins must be > 0")
+        raise InvalidError("bins must be > 0")
     flat = ravel(input.detach())
     low, high = _limits(flat, min, max)
     edges = _ops.linspace(low, high, bins + 1, input.dtype if input.dtype.is_floating_point else float32)

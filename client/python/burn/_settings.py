@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Callable
 
+from ._core import InvalidError
+
 _state: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest", "threads": os.cpu_count() or 1,
                           "interop": os.cpu_count() or 1, "warn_always": False}
 
@@ -29,7 +31,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 def set_float32_matmul_precision(precision: str) -> None:
     """Kept and without effect: float32 products are float32's."""
     if precision not in ("highest", "high", "medium"):
-        raise ValueError(f"the precision is highest, high or medium, not {precision!r}")
+        raise InvalidError(f"the precision is highest, high or medium, not {precision!r}")
     _state["precision"] = precision
 
 
@@ -41,7 +43,7 @@ def get_float32_matmul_precision() -> str:
 def set_num_threads(int: int) -> None:
     """Kept and without effect: the daemon's threads are set by --threads (BURND_THREADS)."""
     if not int > 0:
-        raise RuntimeError("set_num_threads expects a positive integer")
+        raise InvalidError("set_num_threads expects a positive integer")
     _state["threads"] = int
 
 
@@ -59,7 +61,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """use_deterministic_algorithms by 0 or "default", 1 or "warn", 2 or "error"."""
     names = ("default", "warn", "error")
     if debug_mode not in names and debug_mode not in (0, 1, 2):
-        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(names)}, but got {debug_mode!r}")
+        raise InvalidError(f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(names)}, but got {debug_mode!r}")
     level = names.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
     use_deterministic_algorithms(level > 0, warn_only=level == 1)
 
@@ -72,7 +74,7 @@ def get_deterministic_debug_mode() -> int:
 def set_num_interop_threads(int: int) -> None:
     """Kept and without effect."""
     if not int > 0:
-        raise RuntimeError("set_num_interop_threads expects a positive integer")
+        raise InvalidError("set_num_interop_threads expects a positive integer")
     _state["interop"] = int
 
 

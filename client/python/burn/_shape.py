@@ -7,6 +7,7 @@ import operator
 from typing import Any, Sequence
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError, RangeError
 from ._creation import as_shape
 from ._dtype import dtype, int64
 from ._indexing import index_put as _index_put
@@ -23,21 +24,21 @@ def wrap_dim(dim: int, rank: int) -> int:
     dim = operator.index(dim)
     room = max(rank, 1)
     if not -room <= dim < room:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-room}, {room - 1}], but got {dim})")
+        raise RangeError(f"Dimension out of range (expected to be in range of [{-room}, {room - 1}], but got {dim})")
     return dim % room
 
 
 def _listed(given: tuple, what: str, name: str) -> tuple:
     """Numbers given one by one or as one list."""
     if not given:
-        raise TypeError(f"{what}() missing 1 required positional arguments: \"{name}\"")
+        raise ArgumentError(f"{what}() missing 1 required positional arguments: \"{name}\"")
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
 
 
 def _need_dims(input: Tensor, what: str) -> None:
     need_tensor(input, what)
     if input.dim() == 0:
-        raise RuntimeError(f"{what} expects at least a 1-dimensional tensor")
+        raise InvalidError(f"{what} expects at least a 1-dimensional tensor")
 
 
 def _target(input: Tensor, shape: tuple, what: str) -> tuple[int, ...]:
@@ -45,11 +46,11 @@ def _target(input: Tensor, shape: tuple, what: str) -> tuple[int, ...]:
     shape = tuple(operator.index(n) for n in shape)
     count = input.numel()
     if shape.count(-1) > 1:
-        raise RuntimeError(f"{what}: only one dimension can be inferred, got {list(shape)}")
+        raise InvalidError(f"{what}: only one dimension can be inferred, got {list(shape)}")
     bad = [n for n in shape if n < -1]
     known = math.prod(n for n in shape if n != -1)
     if bad or (-1 in shape and (known == 0 or count % known)) or (-1 not in shape and known != count):
-        raise RuntimeError(f"{what}: shape {list(shape)} is invalid for input of size {count} "
+        raise InvalidError(f"{what}: shape {list(shape)} is invalid for input of size {count} "
                            f"(shape {list(input.shape)})")
     return tuple(count // known if n == -1 else n for n in shape)
 
@@ -68,7 +69,7 @@ def view(input: Tensor, *shape: Any) -> Tensor:
         return _same_bits(input, shape[0])
     target = _target(input, _listed(shape, "view", "size"), "view")
     if not input._contiguous and not input._viewable(target):
-        raise RuntimeError("view size is not compatible with input tensor's size and stride; use .reshape(...)")
+        raise InvalidError("view size is not compatible with input tensor's size and stride; use .reshape(...)")
     return _ops.reshape(input, target)
 
 
@@ -79,12 +80,12 @@ def _same_bits(input: Tensor, wanted: Any) -> Tensor:
     if wanted is input.dtype:
         return input
     if have != size and (not shape or shape[-1] * have % size):
-        raise RuntimeError(f"self.size(-1) must be divisible by {size // have} to view {input.dtype} as {wanted} "
+        raise InvalidError(f"self.size(-1) must be divisible by {size // have} to view {input.dtype} as {wanted} "
                            f"(different element sizes), but got {shape[-1] if shape else 'a 0-d tensor'}")
     if shape:
         shape[-1] = shape[-1] * have // size
     if "bfloat16" in (wanted.name, input.dtype.name):
-        raise RuntimeError("view(dtype) knows no bfloat16: NumPy, which holds the bits here, has none")
+        raise InvalidError("view(dtype) knows no bfloat16: NumPy, which holds the bits here, has none")
     bits = np.ascontiguousarray(input.detach().numpy()).view(np.dtype(wanted.name))
     return _core.tensor(bits.reshape(shape))
 
@@ -98,7 +99,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims from start_dim to end_dim as one."""
     start, end = wrap_dim(start_dim, input.dim()), wrap_dim(end_dim, input.dim())
     if start > end:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+        raise InvalidError("flatten() has invalid args: start_dim cannot come after end_dim")
     shape = tuple(input.shape)
     return _ops.reshape(input, shape[:start] + (math.prod(shape[start:end + 1]),) + shape[end + 1:])
 
@@ -119,7 +120,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         known = math.prod(s for s in sizes if s != -1)
         sizes = tuple(n // known if s == -1 and known else s for s in sizes)
     if math.prod(sizes) != n:
-        raise RuntimeError(f"unflatten: provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n})")
+        raise InvalidError(f"unflatten: provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n})")
     shape = tuple(input.shape)
     return _ops.reshape(input, shape[:dim] + sizes + shape[dim + 1:])
 
@@ -148,7 +149,7 @@ FUNCTIONS["swapaxes"] = FUNCTIONS["swapdims"] = Tensor.swapaxes = Tensor.swapdim
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; a vector as it is."""
     if input.dim() > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
+        raise InvalidError(f"t() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
     return input if input.dim() < 2 else _ops.permute(input, (1, 0))
 
 
@@ -159,7 +160,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     sources = [wrap_dim(d, rank) for d in ([source] if isinstance(source, int) else source)]
     places = [wrap_dim(d, rank) for d in ([destination] if isinstance(destination, int) else destination)]
     if len(sources) != len(places) or len(set(sources)) < len(sources) or len(set(places)) < len(places):
-        raise RuntimeError(f"movedim: source {source} and destination {destination} must name as many dims, none twice")
+        raise InvalidError(f"movedim: source {source} and destination {destination} must name as many dims, none twice")
     if rank == 0:
         return input
     order: list[Any] = [None] * rank
@@ -178,7 +179,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     shape = tuple(input.shape)
     dims = range(len(shape)) if dim is None else [wrap_dim(d, len(shape)) for d in ((dim,) if isinstance(dim, int) else dim)]
     if len(set(dims)) < len(dims):
-        raise RuntimeError(f"squeeze: a dim appears multiple times in the list of dims {dim}")
+        raise InvalidError(f"squeeze: a dim appears multiple times in the list of dims {dim}")
     return _ops.reshape(input, tuple(n for i, n in enumerate(shape) if n != 1 or i not in dims))
 
 
@@ -196,7 +197,7 @@ def _reshaping(name: str) -> None:
 
     def write(self: Tensor, *args: Any, _function: Any = function, **kwargs: Any) -> Tensor:
         if self.requires_grad and _core.grad_enabled():
-            raise RuntimeError(f"{name}_() of a tensor that requires grad is not offered: use {name}(), or detach() it first")
+            raise InvalidError(f"{name}_() of a tensor that requires grad is not offered: use {name}(), or detach() it first")
         self.data = _function(self, *args, **kwargs)
         return self
     write.__name__, write.__doc__ = name + "_", f"In-place form of {name}()."
@@ -214,14 +215,14 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
         sizes = tuple(sizes[0])
     extra = len(sizes) - input.dim()
     if extra < 0:
-        raise RuntimeError(f"expand: the number of sizes provided ({len(sizes)}) must be at least the number of "
+        raise InvalidError(f"expand: the number of sizes provided ({len(sizes)}) must be at least the number of "
                            f"dimensions in the tensor ({input.dim()})")
     shape = []
     for i, n in enumerate(sizes):
         n = operator.index(n)
         if n == -1:
             if i < extra:
-                raise RuntimeError("expand: -1 is not allowed for a new leading dimension")
+                raise InvalidError("expand: -1 is not allowed for a new leading dimension")
             n = input.shape[i - extra]
         shape.append(n)
     return _ops.expand(input, tuple(shape))
@@ -240,7 +241,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
         try:
             out = _broadcast(out, (shape,) if isinstance(shape, int) else tuple(shape))
         except ValueError:
-            raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {list(shapes)}") from None
+            raise InvalidError(f"Shape mismatch: objects cannot be broadcast to a single shape: {list(shapes)}") from None
     return Size(out)
 
 
@@ -260,10 +261,10 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     dim, start = wrap_dim(dim, input.dim()), int(start)
     n = input.shape[dim]
     if not -n <= start <= n:
-        raise IndexError(f"start (got {start}) is out of range for dimension {dim} of size {n}")
+        raise RangeError(f"start (got {start}) is out of range for dimension {dim} of size {n}")
     start += n if start < 0 else 0
     if length < 0 or start + length > n:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n})")
+        raise InvalidError(f"start ({start}) + length ({length}) exceeds dimension size ({n})")
     return input[(slice(None),) * dim + (slice(start, start + length),)]
 
 
@@ -271,11 +272,11 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One place of dim; the dim goes."""
     if input.dim() == 0:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        raise RangeError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, input.dim())
     n = input.shape[dim]
     if not -n <= index < n:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
+        raise RangeError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
     return input[(slice(None),) * dim + (index,)]
 
 
@@ -296,7 +297,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 def fliplr(input: Tensor) -> Tensor:
     """flip of dim 1."""
     if input.dim() < 2:
-        raise RuntimeError("fliplr: Input must be >= 2-d.")
+        raise InvalidError("fliplr: Input must be >= 2-d.")
     return flip(input, 1)
 
 
@@ -304,19 +305,19 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """flip of dim 0."""
     if input.dim() < 1:
-        raise RuntimeError("flipud: Input must be >= 1-d.")
+        raise InvalidError("flipud: Input must be >= 1-d.")
     return flip(input, 0)
 
 
 def _tensors(tensors: Any, what: str) -> list[Tensor]:
     if isinstance(tensors, Tensor) or not hasattr(tensors, "__iter__"):
-        raise TypeError(f"{what}(): expected a list or tuple of Tensors, got {type(tensors).__name__}")
+        raise ArgumentError(f"{what}(): expected a list or tuple of Tensors, got {type(tensors).__name__}")
     tensors = list(tensors)
     for x in tensors:
         if not isinstance(x, Tensor):
-            raise TypeError(f"{what}(): expected Tensor as element, got {type(x).__name__}")
+            raise ArgumentError(f"{what}(): expected Tensor as element, got {type(x).__name__}")
     if not tensors:
-        raise RuntimeError(f"{what}(): expected a non-empty list of Tensors")
+        raise InvalidError(f"{what}(): expected a non-empty list of Tensors")
     return tensors
 
 
@@ -330,7 +331,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: Any = None) -> Tenso
     tensors = _tensors(tensors, "stack")
     for x in tensors[1:]:
         if tuple(x.shape) != tuple(tensors[0].shape):
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} and "
+            raise InvalidError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} and "
                                f"{list(x.shape)}")
     return _ops.stack(tensors, dim if axis is None else axis)
 
@@ -347,12 +348,12 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     if isinstance(split_size_or_sections, int):
         size = split_size_or_sections
         if size < 0 or (size == 0 and n):
-            raise RuntimeError(f"split expects a positive split_size, got {size}")
+            raise InvalidError(f"split expects a positive split_size, got {size}")
         sizes = [min(size, n - at) for at in range(0, n, size)] if n else [0]
     else:
         sizes = [operator.index(s) for s in split_size_or_sections]
         if sum(sizes) != n or min(sizes, default=0) < 0:
-            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
+            raise InvalidError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={sizes}")
     pieces, at = [], 0
     for size in sizes:
@@ -365,7 +366,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most so many pieces of equal size (the last may be smaller)."""
     if chunks < 1:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        raise InvalidError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     _need_dims(input, "chunk")
     n = input.shape[wrap_dim(dim, input.dim())]
     if n == 0:
@@ -381,7 +382,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if isinstance(indices_or_sections, int):
         parts = indices_or_sections
         if parts < 1:
-            raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
+            raise InvalidError(f"number of sections must be larger than 0, got {parts}")
         cuts = [0]
         for i in range(parts):
             cuts.append(cuts[-1] + n // parts + (i < n % parts))
@@ -395,7 +396,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """Copies of the tensor along each dim."""
     repeats = _listed(repeats, "repeat", "repeats")
     if len(repeats) < input.dim():
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise InvalidError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (1,) * (len(repeats) - input.dim()) + tuple(input.shape)
     spread = reshape(input, tuple(k for n in shape for k in (1, n)))
     spread = _ops.expand(spread, tuple(k for r, n in zip(repeats, shape) for k in (r, n)))
@@ -416,10 +417,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return reshape(roll(ravel(input), shifts, 0), tuple(input.shape))
     steps, places = [shifts] if isinstance(shifts, int) else shifts, [dims] if isinstance(dims, int) else dims
     if len(steps) != len(places):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(places)}")
+        raise InvalidError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(places)}")
     for shift, dim in zip(steps, places):
         if input.dim() == 0:
-            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+            raise RangeError("Dimension specified as 0 but tensor has no dimensions")
         n = input.shape[wrap_dim(dim, input.dim())]
         cut = (n - shift) % n if n else 0
         if cut:
@@ -457,7 +458,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The places of dim that a 1-D index names."""
     if index.dim() > 1:
-        raise IndexError(f"index_select(): Index is supposed to be a vector, got shape {list(index.shape)}")
+        raise RangeError(f"index_select(): Index is supposed to be a vector, got shape {list(index.shape)}")
     if input.dim() == 0:
         return reshape(_ops.take(reshape(input, 1), reshape(index, -1), wrap_dim(dim, 0)), ())
     return _ops.take(input, index if index.dim() else reshape(index, 1), dim)
@@ -483,7 +484,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if not isinstance(src, Tensor):
         src = _core.full(tuple(index.shape), src, input.dtype)
     if src.dtype is not input.dtype:
-        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and {src.dtype}")
+        raise InvalidError(f"scatter(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and {src.dtype}")
     if input.numel() == 0:
         return _ops.clone(input)
     if reduce == "add":
@@ -491,7 +492,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if reduce == "multiply":
         return _ops.scatter_prod(input, index, _cut(src, index), dim)
     if reduce is not None:
-        raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce!r}")
+        raise InvalidError(f"reduce argument must be either add or multiply, not {reduce!r}")
     return _ops.scatter(input, index, _cut(src, index), dim)
 
 
@@ -517,7 +518,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """input with source added at the places of dim that a 1-D index names."""
     dim = wrap_dim(dim, input.dim())
     if input.dim() and source.dim() and source.shape[wrap_dim(dim, source.dim())] != index.numel():
-        raise RuntimeError(f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+        raise InvalidError(f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                            f"({source.shape[dim]}), for dim: {dim}")
     shape = (1,) * dim + (index.shape[0],) + (1,) * (input.dim() - dim - 1)
     spread = expand(reshape(index.to(int64), shape), tuple(source.shape))
@@ -526,7 +527,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 def _product(name: str, input: Tensor, other: Tensor, ranks: tuple[int, int], check: str) -> Tensor:
     if (input.dim(), other.dim()) != ranks:
-        raise RuntimeError(f"{name}: {check}, got shapes {list(input.shape)} and {list(other.shape)}")
+        raise InvalidError(f"{name}: {check}, got shapes {list(input.shape)} and {list(other.shape)}")
     return _ops.matmul(input, other)
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import _core, _ops
+from ._core import InvalidError
 from ._creation import arange, as_shape, ones
 from ._dtype import as_dtype, float64, get_default_dtype
 from ._pointwise import FUNCTIONS
@@ -21,7 +22,7 @@ def _phases(length: int, periodic: bool, what: str) -> Tensor:
 def _made(window: Tensor, length: int, dtype: Any, requires_grad: bool) -> Tensor:
     wanted = as_dtype(dtype) or get_default_dtype()
     if not wanted.is_floating_point:
-        raise RuntimeError(f"windows are of floating-point dtypes, not {wanted}")
+        raise InvalidError(f"windows are of floating-point dtypes, not {wanted}")
     made = ones(length, dtype=wanted) if length < 2 else window.to(wanted)
     return made.requires_grad_(True) if requires_grad else made
 

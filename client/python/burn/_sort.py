@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import _core, _ops
+from ._core import ArgumentError, InvalidError, RangeError
 from ._dtype import bool_, float32, float64, int32, int64
 from ._pointwise import FUNCTIONS, method, need_tensor
 from ._shape import expand as broadcast_to, narrow, ravel, wrap_dim
@@ -27,7 +28,7 @@ def sort(input: Tensor, *args: Any, dim: int | None = None, descending: bool | N
     need_tensor(input, "sort")
     given = list(args)
     if len(given) > 2:
-        raise TypeError(f"sort() takes at most dim and descending by position, got {len(given)} arguments")
+        raise ArgumentError(f"sort() takes at most dim and descending by position, got {len(given)} arguments")
     place = given[0] if given else dim if dim is not None else axis
     down = given[1] if len(given) > 1 else descending
     return _pairs["sort"](*_ops.sort(input, -1 if place is None else place, bool(down)))
@@ -53,9 +54,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     dim = wrap_dim(dim, input.dim())
     k = int(k)
     if input.dtype is bool_:
-        raise RuntimeError("topk does not support bool")
+        raise InvalidError("topk does not support bool")
     if not 0 <= k <= (input.shape[dim] if input.dim() else 1):
-        raise RuntimeError(f"selected index k out of range: {k} of {list(input.shape)} along dim {dim}")
+        raise InvalidError(f"selected index k out of range: {k} of {list(input.shape)} along dim {dim}")
     values, indices = _ops.sort(input, dim, largest)
     if input.dim() == 0:
         return _pairs["topk"](values, indices)
@@ -76,9 +77,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     dim = wrap_dim(dim, input.dim())
     n = input.shape[dim] if input.dim() else 1
     if n == 0:
-        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
+        raise RangeError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
     if not 1 <= k <= n:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {n}")
+        raise InvalidError(f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {n}")
     values, indices = _ops.sort(input, dim, False)
     if input.dim() == 0:
         return _pairs["kthvalue"](values, indices)
@@ -112,7 +113,7 @@ def _middle(name: str, skip_nan: bool) -> None:
             return pair(input, _core.full((), 0, int64))
         n = input.shape[dim]
         if n == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+            raise RangeError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
         order, nans = _ops.argsort(input, dim, False), _nan_count(input, dim)
         if nans is None:
             shape = list(input.shape)
@@ -173,19 +174,19 @@ def _quantile(name: str, skip_nan: bool) -> None:
                  interpolation: str = "linear") -> Tensor:
         need_tensor(input, name)
         if input.dtype not in (float32, float64):
-            raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+            raise InvalidError(f"{name}() input tensor must be either float or double dtype")
         if interpolation not in ("linear", "lower", "higher", "nearest", "midpoint"):
-            raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            raise InvalidError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
                                f"but got {interpolation}")
         if isinstance(q, Tensor):
             if q.dtype is not input.dtype:
-                raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+                raise InvalidError(f"{name}() q tensor must be same dtype as the input tensor")
             if q.dim() > 1:
-                raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+                raise InvalidError(f"{name}() q must be a scalar or 1D tensor")
         elif not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+            raise InvalidError(f"{name}() q must be in the range [0, 1] but got {q}")
         if input.numel() == 0:
-            raise RuntimeError(f"{name}() input tensor must be non-empty")
+            raise InvalidError(f"{name}() input tensor must be non-empty")
         rank, many = input.dim(), isinstance(q, Tensor) and q.dim() == 1
         x = ravel(input) if dim is None or rank == 0 else input.movedim(wrap_dim(dim, rank), -1)
         out = _picked(x, q.reshape(-1) if isinstance(q, Tensor) else _core.full((1,), q, input.dtype),
@@ -238,9 +239,9 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     equal elements, or behind them with right (side "right")."""
     if side is not None:
         if side not in ("left", "right"):
-            raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
+            raise InvalidError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
         if right and side == "left":
-            raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right "
+            raise InvalidError("searchsorted(): side and right can't be set to opposites, got side of left while right "
                                "was True")
         right = side == "right"
     if sorter is not None:
@@ -248,9 +249,9 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     if not isinstance(input, Tensor):
         input = _core.tensor(input)
     if sorted_sequence.dim() == 0:
-        raise RuntimeError("searchsorted(): boundaries tensor should have positive dimension")
+        raise InvalidError("searchsorted(): boundaries tensor should have positive dimension")
     if sorted_sequence.dim() != 1 and tuple(sorted_sequence.shape[:-1]) != tuple(input.shape[:-1]):
-        raise RuntimeError("searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+        raise InvalidError("searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
                            f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
                            f"{list(sorted_sequence.shape)} and input value tensor {list(input.shape)}")
     sequence, wanted = sorted_sequence.detach(), input.detach()
@@ -283,7 +284,7 @@ def _bisect(sequence: Tensor, wanted: Tensor, right: bool) -> Tensor:
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the interval between sorted boundaries in which each element lies."""
     if boundaries.dim() != 1:
-        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+        raise InvalidError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -10,6 +10,7 @@ import threading
 from typing import Any, Callable
 
 from . import _core
+from ._core import InvalidError
 from ._dtype import device as Device
 from ._layouts import layout, strided
 from ._text import set_printoptions, tensor_text  # noqa: F401
@@ -79,7 +80,7 @@ class Tensor(_core.Tensor):
     def is_nonzero(self) -> bool:
         """Whether the one element is not zero. RuntimeError for several elements, or none."""
         if self.numel() != 1:
-            raise RuntimeError("Boolean value of Tensor with " + ("more than one value" if self.numel() else "no values")
+            raise InvalidError("Boolean value of Tensor with " + ("more than one value" if self.numel() else "no values")
                                + " is ambiguous")
         return bool(self)
 
@@ -113,7 +114,7 @@ class Tensor(_core.Tensor):
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
         """RuntimeError: there is no CUDA device."""
-        raise RuntimeError("no CUDA device is available: this daemon's devices are cpu and ref")
+        raise InvalidError("no CUDA device is available: this daemon's devices are cpu and ref")
 
     def pin_memory(self, device: Any = None) -> "Tensor":
         """The tensor itself: the memory is the daemon's."""
@@ -134,7 +135,7 @@ class Tensor(_core.Tensor):
     def detach_(self) -> "Tensor":
         """Cuts this tensor off from what it was made of. RuntimeError for a view, as in PyTorch."""
         if self._is_view:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+            raise InvalidError("Can't detach views in-place. Use detach() instead.")
         if self.requires_grad:
             leaf = self.is_leaf
             self.data = self.detach()

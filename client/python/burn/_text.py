@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
+from ._core import InvalidError
 from ._dtype import float32, get_default_dtype
 
 _print = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
@@ -16,7 +17,7 @@ def set_printoptions(precision: int | None = None, threshold: float | None = Non
     """How tensors are printed; what is None stays. profile ("default", "short", "full") sets several at once."""
     if profile is not None:
         if profile not in _PROFILES:
-            raise ValueError(f"profile is one of {', '.join(_PROFILES)}, not {profile!r}")
+            raise InvalidError(f"profile is one of {', '.join(_PROFILES)}, not {profile!r}")
         _print.update(zip(("precision", "threshold", "edgeitems", "linewidth"), _PROFILES[profile]))
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     _print.update({name: value for name, value in given.items() if value is not None})

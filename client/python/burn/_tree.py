@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any, Callable
 
+from ._core import ArgumentError, InvalidError
 from ._dtype import BY_NAME, Size, device, dtype
 from ._tensor import Tensor
 
@@ -20,7 +21,7 @@ _DEPTH_MAX = 200
 def write(value: Any, keep: Callable[[Any], str], depth: int = 0) -> Any:
     """The JSON of a value; keep(tensor) gives the name under which a tensor is stored."""
     if depth > _DEPTH_MAX:
-        raise ValueError(f"save(): the value is nested more than {_DEPTH_MAX} deep, or holds itself")
+        raise InvalidError(f"save(): the value is nested more than {_DEPTH_MAX} deep, or holds itself")
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, Tensor):
@@ -49,10 +50,10 @@ def write(value: Any, keep: Callable[[Any], str], depth: int = 0) -> Any:
     if isinstance(value, (bool, int, float, str)):  # their subclasses, enums of ints
         return next(base(value) for base in (bool, int, float, str) if isinstance(value, base))
     if hasattr(value, "state_dict"):
-        raise TypeError(f"save() stores values, not objects with code: of a {type(value).__name__} save its "
-                        "state_dict()")
-    raise TypeError(f"save() stores tensors, arrays, numbers, texts, None, dtypes, devices, and dicts, lists, tuples "
-                    f"and sets of such, not {type(value).__name__}")
+        raise ArgumentError(f"save() stores values, not objects with code: of a {type(value).__name__} save its "
+                            "state_dict()")
+    raise ArgumentError(f"save() stores tensors, arrays, numbers, texts, None, dtypes, devices, and dicts, lists, tuples "
+                        f"and sets of such, not {type(value).__name__}")
 
 
 def read(value: Any, tensor_of: Callable[..., Tensor]) -> Any:
@@ -61,12 +62,14 @@ def read(value: Any, tensor_of: Callable[..., Tensor]) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if not isinstance(value, list) or len(value) < 2 or not isinstance(value[0], str):
-        raise ValueError(f"malformed value {value!r}"[:200])
+        raise InvalidError(f"malformed value {value!r}"[:200])
     kind, content = value[0], value[1]
     try:
         return _read(kind, content, value, tensor_of)
+    except InvalidError:
+        raise
     except (TypeError, KeyError, IndexError, AttributeError, RuntimeError) as error:
-        raise ValueError(f"malformed {kind}: {error}"[:200]) from None
+        raise InvalidError(f"malformed {kind}: {error}"[:200]) from None
 
 
 def _read(kind: str, content: Any, value: list, tensor_of: Callable[..., Tensor]) -> Any:
@@ -79,7 +82,7 @@ def _read(kind: str, content: Any, value: list, tensor_of: Callable[..., Tensor]
     if kind in _DICTS:
         return _DICTS[kind]({read(k, tensor_of): read(v, tensor_of) for k, v in content})
     if kind == "Size" and not all(type(item) is int and item >= 0 for item in content):
-        raise ValueError(f"a size of {content!r}"[:200])
+        raise InvalidError(f"a size of {content!r}"[:200])
     if kind in _LISTS:
         return _LISTS[kind](read(item, tensor_of) for item in content)
     if kind == "dtype":
@@ -92,4 +95,4 @@ def _read(kind: str, content: Any, value: list, tensor_of: Callable[..., Tensor]
         return complex(*content)
     if kind == "slice":
         return slice(*(read(part, tensor_of) for part in content))
-    raise ValueError(f"unknown kind {kind!r}")
+    raise InvalidError(f"unknown kind {kind!r}")

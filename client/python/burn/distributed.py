@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._core import InvalidError
+
 
 def is_available() -> bool:
     """False."""
@@ -30,7 +32,7 @@ is_gloo_available = is_mpi_available = is_nccl_available
 
 def init_process_group(*args: Any, **kwargs: Any) -> None:
     """RuntimeError: there is no distributed training."""
-    raise RuntimeError("there is no distributed training: one process and one daemon, which uses all cores of its device")
+    raise InvalidError("there is no distributed training: one process and one daemon, which uses all cores of its device")
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -39,9 +41,9 @@ def destroy_process_group(group: Any = None) -> None:
 
 def get_rank(group: Any = None) -> int:
     """ValueError: there is no group."""
-    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    raise InvalidError("Default process group has not been initialized, please make sure to call init_process_group.")
 
 
 def get_world_size(group: Any = None) -> int:
     """ValueError: there is no group."""
-    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    raise InvalidError("Default process group has not been initialized, please make sure to call init_process_group.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Sequence
 
+from ._core import InvalidError
 from . import autograd
 from ._functions import stack
 from ._jit import _flatten, _restore
@@ -44,7 +45,7 @@ def grad_and_value(func: Callable, argnums: int | Sequence[int] = 0, has_aux: bo
             result = func(*changed, **kwargs)
             value = result[0] if has_aux else result
             if not isinstance(value, Tensor) or value.dim() != 0:
-                raise RuntimeError("Expected the function given to grad to return a scalar tensor"
+                raise InvalidError("Expected the function given to grad to return a scalar tensor"
                                    + (f", got a tensor with {value.dim()} dims" if isinstance(value, Tensor) else ""))
             found = autograd.grad(value, wanted, create_graph=True, materialize_grads=True) if value.requires_grad \
                 else tuple(x * 0 for x in wanted)
@@ -160,8 +161,8 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         if len(dims) != len(args):
-            raise ValueError(f"vmap: in_dims is not compatible with the structure of inputs: {len(dims)} dims for "
-                             f"{len(args)} arguments")
+            raise InvalidError(f"vmap: in_dims is not compatible with the structure of inputs: {len(dims)} dims for "
+                               f"{len(args)} arguments")
         parts = []
         for value, dim in zip(args, dims):
             structure, tensors = _tensors(value)
@@ -170,10 +171,10 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
             parts.append((structure, tensors, each))
         sizes = {x.shape[d] for _, tensors, each in parts for x, d in zip(tensors, each) if d is not None}
         if not sizes:
-            raise ValueError("vmap: at least one argument needs a dim to map over")
+            raise InvalidError("vmap: at least one argument needs a dim to map over")
         if len(sizes) > 1:
-            raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-                             f"{sorted(sizes)}")
+            raise InvalidError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                               f"{sorted(sizes)}")
         results = []
         for index in range(sizes.pop()):
             sliced = [_restore(structure, [x if d is None else x.select(d, index) for x, d in zip(tensors, each)])
@@ -190,7 +191,7 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 def _tensors_dims(dims: Any, count: int) -> list:
     flat = list(dims.values()) if isinstance(dims, dict) else list(dims)
     if len(flat) != count:
-        raise ValueError(f"vmap: in_dims has {len(flat)} entries for {count} tensors")
+        raise InvalidError(f"vmap: in_dims has {len(flat)} entries for {count} tensors")
     return flat
 
 
@@ -203,9 +204,9 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     owners = {name: (owner, key, store) for name, owner, key, store in _places(module)}
     unexpected = sorted(set(given) - set(owners))
     if unexpected and strict:
-        raise RuntimeError(f"Unexpected key(s): {', '.join(unexpected)}.")
+        raise InvalidError(f"Unexpected key(s): {', '.join(unexpected)}.")
     if strict and set(owners) - set(given):
-        raise RuntimeError(f"Missing key(s): {', '.join(sorted(set(owners) - set(given)))}.")
+        raise InvalidError(f"Missing key(s): {', '.join(sorted(set(owners) - set(given)))}.")
     values = {name: getattr(owner, store)[key] for name, (owner, key, store) in owners.items()}
     tied = {id(values[name]): tensor for name, tensor in given.items() if name in values} if tie_weights else {}
     kept = []
@@ -235,7 +236,7 @@ def _places(module: Any) -> list:
 def stack_module_state(models: Sequence[Any]) -> tuple[dict, dict]:
     """The parameters and the buffers of equal models, stacked by name along a new first dim."""
     if not models:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+        raise InvalidError("stack_module_state: Expected at least one model, got 0.")
 
     def stacked(of: Callable) -> dict:
         return {name: stack([dict(of(model))[name].detach() for model in models]).requires_grad_(tensor.requires_grad)

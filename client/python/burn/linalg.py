@@ -10,6 +10,7 @@ import math
 from typing import Any, Callable
 
 from . import _core, _ops
+from ._core import InvalidError
 from ._creation import eye
 from ._dtype import bfloat16, bool_, float16, float32, float64, int32, int64
 from ._pointwise import FUNCTIONS, method
@@ -24,7 +25,7 @@ _factors = named("linalg_qr", "Q", "R")
 _eigen = named("linalg_eigh", "eigenvalues", "eigenvectors")
 
 
-class LinAlgError(RuntimeError):
+class LinAlgError(InvalidError):
     """A matrix that has no inverse or factorisation of the wanted kind."""
 
 
@@ -40,7 +41,7 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = Fals
     """The norm of the elements over dims (all by default) as of one vector."""
     x = x if dtype is None else x.to(dtype)
     if not x.dtype.is_floating_point:
-        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+        raise InvalidError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
     if x.dtype in (float16, bfloat16):  # sums of powers have no room there, though their roots may
         return vector_norm(x.to(float32), ord, dim, keepdim).to(x.dtype)
     dims, size = axes(dim), _ops.abs(x)
@@ -62,12 +63,12 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     """The norm of matrices in two dims: "fro"; "nuc", 2, -2 of singular values; 1, -1, inf, -inf of sums of columns or rows."""
     A = A if dtype is None else A.to(dtype)
     if A.dim() < 2:
-        raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got {A.dim()}")
+        raise InvalidError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got {A.dim()}")
     if len(dim) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
+        raise InvalidError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
     rows, columns = (wrap_dim(d, A.dim()) for d in dim)
     if rows == columns:
-        raise RuntimeError("linalg.matrix_norm: dims must be different")
+        raise InvalidError("linalg.matrix_norm: dims must be different")
     if ord == "fro":
         return vector_norm(A, 2, (rows, columns), keepdim)
     if ord in (2, -2, "nuc"):
@@ -75,7 +76,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
         out = _ops.sum(values, (-1,)) if ord == "nuc" else values[..., 0 if ord > 0 else -1]
         return out if not keepdim else out.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns))
     if ord not in (1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported; one of 'fro', 'nuc', 2, -2, 1, -1, inf, -inf is")
+        raise InvalidError(f"linalg.matrix_norm: Order {ord} not supported; one of 'fro', 'nuc', 2, -2, 1, -1, inf, -inf is")
     summed, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
     totals = _ops.sum(_ops.abs(A), (summed,), True)
     out = (_ops.max if ord > 0 else _ops.min)(totals, (over,), True)
@@ -88,7 +89,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
                             or dim is None and A.dim() == 2):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
-        raise RuntimeError(f"linalg.norm: order {ord!r} is for matrices")
+        raise InvalidError(f"linalg.norm: order {ord!r} is for matrices")
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
@@ -107,12 +108,12 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def _check(A: Tensor, what: str, square: bool = True) -> None:
     if A.dim() < 2:
-        raise RuntimeError(f"linalg.{what}: The input tensor A must have at least 2 dimensions.")
+        raise InvalidError(f"linalg.{what}: The input tensor A must have at least 2 dimensions.")
     if square and A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(f"linalg.{what}: A must be batches of square matrices, but they are {A.shape[-2]} by "
+        raise InvalidError(f"linalg.{what}: A must be batches of square matrices, but they are {A.shape[-2]} by "
                            f"{A.shape[-1]} matrices")
     if A.dtype not in (float32, float64):
-        raise RuntimeError(f"linalg.{what}: Expected a floating point tensor as input, float32 or float64. Got {A.dtype}")
+        raise InvalidError(f"linalg.{what}: Expected a floating point tensor as input, float32 or float64. Got {A.dtype}")
 
 
 def _factored(A: Tensor, what: str, factor: Callable) -> Any:
@@ -152,13 +153,13 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A @ X = B (X @ A = B with left=False) for square matrices; a B of one dim less holds vectors."""
     _check(A, "solve")
     if B.dtype is not A.dtype:
-        raise RuntimeError(f"linalg.solve: Expected A and B to have the same dtype, but found A of type {A.dtype} and B "
+        raise InvalidError(f"linalg.solve: Expected A and B to have the same dtype, but found A of type {A.dtype} and B "
                            f"of type {B.dtype} instead")
     if not left:
         return transpose(solve(transpose(A, -2, -1), transpose(B, -2, -1)), -2, -1)
     vectors = B.dim() == 1 or (B.dim() == A.dim() - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     if B.shape[-1 if vectors else -2] != A.shape[-1]:
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation AX = B "
+        raise InvalidError(f"linalg.solve: Incompatible shapes of A and B for the equation AX = B "
                            f"({A.shape[-2]}x{A.shape[-1]} and {list(B.shape)})")
     right = B.unsqueeze(-1) if vectors else B
     if A.numel() == 0:
@@ -226,10 +227,10 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     """(Q, R): orthogonal columns and an upper triangle with A = Q @ R, for matrices of full rank."""
     _check(A, "qr", square=False)
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
+        raise InvalidError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
                            "'complete'")
     if A.requires_grad and (mode == "complete" and A.shape[-2] > A.shape[-1] or A.shape[-2] < A.shape[-1]):
-        raise RuntimeError("linalg.qr: gradients need mode='reduced' and at least as many rows as columns")
+        raise InvalidError("linalg.qr: gradients need mode='reduced' and at least as many rows as columns")
     Q, R = _factored(A, "qr", lambda lapack, values: tuple(lapack.qr(values, "complete" if mode == "complete" else "reduced")))
     if A.requires_grad and A.numel():
         back = _factored(R, "qr", lambda lapack, values: lapack.inv(values))
@@ -287,11 +288,11 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     import numpy as np
     _check(A, "lu", square=False)
     if not pivot:
-        raise RuntimeError("linalg.lu: only pivot=True is offered")
+        raise InvalidError("linalg.lu: only pivot=True is offered")
     rows, columns = A.shape[-2:]
     least = min(rows, columns)
     if A.requires_grad and rows != columns:
-        raise RuntimeError("linalg.lu: gradients need square matrices")
+        raise InvalidError("linalg.lu: gradients need square matrices")
 
     def factor(lapack: Any, values: Any) -> tuple:
         both, order = _eliminated(values)
@@ -347,7 +348,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> Any:
     _check(A, "svd", square=False)
     rows, columns = A.shape[-2:]
     if A.requires_grad and full_matrices and rows != columns:
-        raise RuntimeError("linalg.svd: gradients need full_matrices=False")
+        raise InvalidError("linalg.svd: gradients need full_matrices=False")
     U, S, Vh = _factored(A, "svd", lambda lapack, values: tuple(lapack.svd(values, full_matrices=full_matrices)))
     if not A.requires_grad or A.numel() == 0:
         return _svd(U, S, Vh)
@@ -428,7 +429,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
 def _check_square(A: Tensor, what: str) -> None:
     if A.dim() < 2 or A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(f"linalg.{what}: A must be batches of square matrices, but got shape {list(A.shape)}")
+        raise InvalidError(f"linalg.{what}: A must be batches of square matrices, but got shape {list(A.shape)}")
 
 
 def pinv(A: Tensor) -> Tensor:
@@ -444,7 +445,7 @@ def _symmetric(A: Tensor, what: str, UPLO: str) -> Tensor:
     """The matrix whose one triangle counts."""
     _check(A, what)
     if UPLO not in ("L", "U"):
-        raise RuntimeError(f"linalg.{what}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+        raise InvalidError(f"linalg.{what}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     lower = _ops.tril(A, 0) if UPLO == "L" else transpose(_ops.triu(A, 0), -2, -1)
     return lower + transpose(_ops.tril(lower, -1), -2, -1)
 

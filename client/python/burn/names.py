@@ -13,6 +13,7 @@ import json
 from typing import Any, Callable, Mapping
 
 from . import _core
+from ._core import ArgumentError, InvalidError
 from ._jit import published
 from ._tensor import Tensor, no_grad
 
@@ -22,14 +23,14 @@ __all__ = ["get", "list", "program", "publish", "publish_program", "remove"]
 def _parts(value: Mapping[str, Any], above: str, found: dict[str, Tensor]) -> dict[str, Tensor]:
     for key, item in value.items():
         if not isinstance(key, str):
-            raise TypeError(f"the keys of what is published are text, not {type(key).__name__}")
+            raise ArgumentError(f"the keys of what is published are text, not {type(key).__name__}")
         if isinstance(item, Tensor):
             found[above + key] = item
         elif isinstance(item, Mapping):
             _parts(item, f"{above}{key}/", found)
         else:
-            raise TypeError(f"what is published is a tensor, or dicts of tensors; {above + key!r} is a "
-                            f"{type(item).__name__}")
+            raise ArgumentError(f"what is published is a tensor, or dicts of tensors; {above + key!r} is a "
+                                f"{type(item).__name__}")
     return found
 
 
@@ -42,10 +43,10 @@ def publish(name: str, value: Tensor | Mapping[str, Any], *, wait: bool = True) 
         _core.publish(name, None, [value], wait)
         return
     if not isinstance(value, Mapping):
-        raise TypeError(f"what is published is a tensor, or dicts of tensors, not a {type(value).__name__}")
+        raise ArgumentError(f"what is published is a tensor, or dicts of tensors, not a {type(value).__name__}")
     found = _parts(value, "", {})
     if not found:
-        raise ValueError(f"nothing is published under {name!r}: there is no tensor in it")
+        raise InvalidError(f"nothing is published under {name!r}: there is no tensor in it")
     _core.publish(name, tuple(found), builtins.list(found.values()), wait)
 
 
@@ -72,7 +73,7 @@ def publish_program(name: str, function: Callable[..., Any], *examples: Tensor) 
     tensor or a tuple of tensors. Published anew, it serves new weights to whoever gets it from then on."""
     for example in examples:
         if not isinstance(example, Tensor):
-            raise TypeError(f"the arguments of a published program are tensors, not {type(example).__name__}")
+            raise ArgumentError(f"the arguments of a published program are tensors, not {type(example).__name__}")
     with no_grad():
         _core.publish_program(name, published(function, builtins.list(examples), name[-60:]))
 

@@ -7,6 +7,8 @@ import enum
 import functools
 from typing import Any, Callable, Iterable
 
+from ._core import InvalidError
+
 _ADVICE = "burn.profiler measures nothing: `burnctl kernels` tells the run times of kernels, burn.stats() the counters\n"
 
 
@@ -89,7 +91,7 @@ class profile:
 
     def export_chrome_trace(self, path: str) -> None:
         """RuntimeError: there is nothing to export."""
-        raise RuntimeError(_ADVICE.strip())
+        raise InvalidError(_ADVICE.strip())
 
     export_stacks = export_memory_timeline = export_chrome_trace
 

@@ -9,6 +9,7 @@ import math
 from typing import Any, Callable
 
 from . import _core, _ops
+from ._core import InvalidError
 from ._creation import arange
 from ._dtype import bfloat16, float16, float32, get_default_dtype
 from ._pointwise import FUNCTIONS, method, need_float, need_tensor
@@ -103,7 +104,7 @@ def zeta(input: Any, other: Any) -> Tensor:
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
+        raise InvalidError("polygamma(n, x) does not support negative n.")
     if n == 0:
         return _ops.digamma(input)
     return _ops.zeta(n + 1, _as_float(input, "polygamma")) * float((-1) ** (n + 1) * math.factorial(n))
@@ -113,7 +114,7 @@ def multigammaln(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
     x = _as_float(input, "multigammaln")
     if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
+        raise InvalidError("p has to be greater than or equal to 1")
     places = arange(p, dtype=x.dtype) * -0.5
     return _ops.sum(_ops.lgamma(x.unsqueeze(-1) + places), (-1,)) + p * (p - 1) / 4 * math.log(math.pi)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from . import _core
+from ._core import InvalidError
 from ._creation import as_shape, check_device, rand, randint
 from ._dtype import bool_, dtype as Dtype, finfo, float32, float64
 from ._pointwise import isclose
@@ -55,7 +56,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     """AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere, with equal shapes and dtypes.
     Lists, tuples and dicts are gone through. The tolerances, if none are named, are the dtype's."""
     if (rtol is None) != (atol is None):
-        raise ValueError("rtol and atol must both be specified or both be unspecified")
+        raise InvalidError("rtol and atol must both be specified or both be unspecified")
     _walk(actual, expected, "", rtol, atol, equal_nan, check_dtype, msg)
 
 
@@ -95,7 +96,7 @@ def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None
     elif dtype.is_floating_point:
         low, high = -9.0 if low is None else low, 9.0 if high is None else high
         if low >= high:
-            raise ValueError(f"make_tensor: low must be weakly less than high, but got {low} >= {high}")
+            raise InvalidError(f"make_tensor: low must be weakly less than high, but got {low} >= {high}")
         made = (rand(size, dtype=float64 if dtype is float64 else float32) * (high - low) + low).to(dtype)
         if exclude_zero:
             made = made.masked_fill(made == 0, finfo(dtype).tiny)
@@ -107,5 +108,5 @@ def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None
     if noncontiguous and made.numel() > 1:
         made = made.repeat_interleave(2, dim=-1)[..., ::2]
     if requires_grad and not dtype.is_floating_point:
-        raise ValueError(f"make_tensor: requires_grad must be False for integral dtypes, but got {dtype}")
+        raise InvalidError(f"make_tensor: requires_grad must be False for integral dtypes, but got {dtype}")
     return made.detach().requires_grad_() if requires_grad else made

@@ -107,7 +107,7 @@ static int begin_request(PyObject *roots, PyObject *seeds, PyObject *inputs, PyO
         if (begin_list(seeds, true, &r->seeds) < 0)
             return -1;
         if (r->seeds.count != r->roots.count)
-            return core_fail(core.errors[BURN_STATUS_INVALID], "got %zd tensors and %zd gradients",
+            return core_fail(core.invalid_error, "got %zd tensors and %zd gradients",
                              r->roots.count, r->seeds.count),
                    -1;
     }
@@ -240,7 +240,7 @@ burn_program *core_to_program(PyObject *object)
 {
     if (PyObject_TypeCheck(object, program_type))
         return ((program_object *)object)->program;
-    return core_fail(PyExc_TypeError, "%R is no program", object), NULL;
+    return core_fail(core.argument_error, "%R is no program", object), NULL;
 }
 
 /* trace_end(outputs, name) */

@@ -125,7 +125,7 @@ static PyObject *set_device_name(PyObject *module, PyObject *name)
     if (!text)
         return NULL;
     if (strlen(text) >= sizeof wanted_device)
-        return core_fail(PyExc_ValueError, "%R is no device", name);
+        return core_fail(core.invalid_error, "%R is no device", name);
     memcpy(wanted_device, text, strlen(text) + 1);
     Py_RETURN_NONE;
 }

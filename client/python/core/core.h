@@ -45,7 +45,7 @@ typedef struct core_state {
     PyObject *size_class, *device;
     PyObject *hooks[HOOK_COUNT];
     PyObject *errors[CORE_CLASSES]; /* by status; 0 is the base */
-    PyObject *range_error, *dtype_error;
+    PyObject *invalid_error, *range_error, *argument_error, *dtype_error;
 } core_state;
 extern core_state core;
 

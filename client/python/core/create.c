@@ -77,7 +77,7 @@ static PyObject *from_view(Py_buffer *view)
     int64_t dims[BURN_MAX_RANK];
     int dtype = dtype_of_format(view->format, view->itemsize);
     if (dtype == 0)
-        return core_fail(PyExc_TypeError, "can't convert elements of the format '%s'",
+        return core_fail(core.argument_error, "can't convert elements of the format '%s'",
                          view->format ? view->format : "B");
     if (view->ndim > BURN_MAX_RANK)
         return core_fail(core.errors[BURN_STATUS_LIMIT],
@@ -137,7 +137,7 @@ static PyObject *from_buffer(PyObject *module, PyObject *args)
             bytes = -1;
     PyObject *result = NULL;
     if (bytes != view.len)
-        core_fail(core.errors[BURN_STATUS_INVALID],
+        core_fail(core.invalid_error,
                   "the buffer has %zd bytes, a tensor of this shape and dtype has %lld", view.len,
                   (long long)bytes);
     else
@@ -174,7 +174,7 @@ static int measure(PyObject *object, nest *n)
 {
     while (is_list(object)) {
         if (n->rank == BURN_MAX_RANK)
-            return core_fail(PyExc_ValueError,
+            return core_fail(core.invalid_error,
                              "too many dimensions: lists are nested deeper than %d", BURN_MAX_RANK),
                    -1;
         Py_ssize_t size = PySequence_Size(object);
@@ -207,7 +207,7 @@ static int take_leaf(PyObject *object, nest *n)
         if (n->foreign)
             return 0;
         PyObject *name = PyType_GetName(Py_TYPE(object));
-        core_fail(PyUnicode_Check(object) ? PyExc_TypeError : PyExc_RuntimeError,
+        core_fail(PyUnicode_Check(object) ? core.argument_error : core.invalid_error,
                   "Could not infer dtype of %U: tensors are made of numbers", name);
         Py_XDECREF(name);
         return -1;
@@ -222,9 +222,10 @@ static int take_leaf(PyObject *object, nest *n)
 static int take(PyObject *object, nest *n, int depth)
 {
     if (depth == n->rank) {
-        if (is_list(object))
-            return core_fail(PyExc_ValueError, "expected a number at depth %d, got a list", depth),
-                   -1;
+        if (is_list(object)) {
+            core_fail(core.invalid_error, "expected a number at depth %d, got a list", depth);
+            return -1;
+        }
         return take_leaf(object, n);
     }
     if (!is_list(object) && core_is_array(object)) {
@@ -232,7 +233,7 @@ static int take(PyObject *object, nest *n, int depth)
         return 0;
     }
     if (!is_list(object) || PySequence_Size(object) != (Py_ssize_t)n->dims[depth])
-        return core_fail(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)",
+        return core_fail(core.invalid_error, "expected sequence of length %lld at dim %d (got %zd)",
                          (long long)n->dims[depth], depth,
                          is_list(object) ? PySequence_Size(object) : (Py_ssize_t)1),
                -1;
@@ -282,7 +283,7 @@ static PyObject *pack(const nest *n, int dtype)
             memcpy(at, &integer, bytes); /* little-endian: the low bytes */
         else {
             PyMem_Free(elements);
-            return core_fail(PyExc_RuntimeError,
+            return core_fail(core.invalid_error,
                              "value %lld cannot be converted to type %s without overflow",
                              (long long)integer, burn_dtype_text(stored));
         }

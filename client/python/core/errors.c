@@ -68,11 +68,18 @@ int core_add_errors(PyObject *module)
         if (!made)
             return -1;
         core.errors[rows[i].status] = made;
+        PyObject *code = PyLong_FromLong(rows[i].status);
+        int status = code ? PyObject_SetAttrString(made, "code", code) : -1;
+        Py_XDECREF(code);
+        if (status < 0)
+            return -1;
     }
-    core.range_error =
-        make_class(module, "RangeError", core.errors[BURN_STATUS_INVALID], "IndexError");
-    core.dtype_error =
-        make_class(module, "DtypeError", core.errors[BURN_STATUS_INVALID], "TypeError");
+    core.invalid_error = core.errors[BURN_STATUS_INVALID];
+    core.range_error = make_class(module, "RangeError", core.invalid_error, "IndexError");
+    core.argument_error = make_class(module, "ArgumentError", core.invalid_error, "TypeError");
+    if (!core.argument_error)
+        return -1;
+    core.dtype_error = make_class(module, "DtypeError", core.argument_error, NULL);
     return core.range_error && core.dtype_error ? 0 : -1;
 }
 

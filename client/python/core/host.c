@@ -31,7 +31,7 @@ static PyObject *host_memory(PyObject *module, PyObject *size)
     if (!context)
         return NULL;
     if (size_bytes < 0)
-        return core_fail(PyExc_ValueError, "%zd bytes of memory", size_bytes);
+        return core_fail(core.invalid_error, "%zd bytes of memory", size_bytes);
     PyObject *self = ((allocfunc)PyType_GetSlot(host_type, Py_tp_alloc))(host_type, 0);
     if (!self)
         return NULL;

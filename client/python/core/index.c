@@ -71,7 +71,7 @@ static int take_slice(selection *s, const int64_t *dims, int dim, PyObject *item
     if (PySlice_Unpack(item, &start, &stop, &step) < 0)
         return -1;
     if (step < 1)
-        return core_fail(PyExc_ValueError, "step must be greater than zero"), -1;
+        return core_fail(core.invalid_error, "step must be greater than zero"), -1;
     Py_ssize_t count = PySlice_AdjustIndices((Py_ssize_t)dims[dim], &start, &stop, step);
     s->starts[dim] = start;
     s->stops[dim] = count == 0 ? start : stop;
@@ -125,7 +125,7 @@ static int parse(PyObject *self, PyObject *items, selection *s)
     if (taken < 0)
         return 0;
     if (ellipses > 1)
-        return core_fail(PyExc_IndexError, "an index can only have a single ellipsis ('...')"), -1;
+        return core_fail(core.range_error, "an index can only have a single ellipsis ('...')"), -1;
     if (taken > s->rank)
         return s->rank == 0
                    ? (core_fail(core.range_error,
@@ -210,14 +210,14 @@ PyObject *core_getitem(PyObject *self, PyObject *index)
     if (basic > 0)
         return select_basic(self, &s);
     if (!core.hooks[HOOK_GETITEM])
-        return core_fail(PyExc_IndexError, "this kind of index is not supported");
+        return core_fail(core.range_error, "this kind of index is not supported");
     return PyObject_CallFunctionObjArgs(core.hooks[HOOK_GETITEM], self, index, NULL);
 }
 
 Py_ssize_t core_length(PyObject *self)
 {
     if (burn_rank(tensor_of(self)) == 0) {
-        core_fail(PyExc_TypeError, "len() of a 0-d tensor");
+        core_fail(core.argument_error, "len() of a 0-d tensor");
         return -1;
     }
     return (Py_ssize_t)burn_shape_of(tensor_of(self))[0];
@@ -267,7 +267,7 @@ static PyObject *fail_shapes(PyObject *value, const selection *s)
     for (int i = 0; want && i < s->result_rank; i++)
         PyTuple_SetItem(want, i, PyLong_FromLongLong(s->shape[i]));
     if (given && want)
-        core_fail(core.errors[BURN_STATUS_INVALID],
+        core_fail(core.invalid_error,
                   "shape mismatch: value tensor of shape %S cannot be broadcast to indexing result "
                   "of shape %S",
                   given, want);
@@ -313,7 +313,7 @@ static int set_basic(PyObject *self, const selection *s, PyObject *value)
     PyObject *owner = NULL;
     int done = core_to_input_or_array(value, &input, &owner);
     if (done == 0)
-        core_fail(PyExc_TypeError, "can't assign %R to a tensor", value);
+        core_fail(core.argument_error, "can't assign %R to a tensor", value);
     if (done > 0 && input.kind == 1) {
         PyObject *fit = fitted(owner ? owner : value, s);
         done = fit ? update(self, s, burn_in(tensor_of(fit))) : -1;
@@ -330,7 +330,7 @@ static int set_basic(PyObject *self, const selection *s, PyObject *value)
 int core_setitem(PyObject *self, PyObject *index, PyObject *value)
 {
     if (!value)
-        return core_fail(PyExc_TypeError, "elements of a tensor cannot be deleted"), -1;
+        return core_fail(core.argument_error, "elements of a tensor cannot be deleted"), -1;
     PyObject *items = items_of(index);
     selection s;
     int basic = items ? parse(self, items, &s) : -1;
@@ -340,7 +340,7 @@ int core_setitem(PyObject *self, PyObject *index, PyObject *value)
     if (basic > 0)
         return set_basic(self, &s, value);
     if (!core.hooks[HOOK_SETITEM])
-        return core_fail(PyExc_IndexError, "this kind of index is not supported"), -1;
+        return core_fail(core.range_error, "this kind of index is not supported"), -1;
     PyObject *result =
         PyObject_CallFunctionObjArgs(core.hooks[HOOK_SETITEM], self, index, value, NULL);
     Py_XDECREF(result);

@@ -18,7 +18,7 @@ static PyObject *set_tensor_class(PyObject *module, PyObject *type)
 {
     (void)module;
     if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, core.tensor_type))
-        return core_fail(PyExc_TypeError, "the class must derive from _core.Tensor");
+        return core_fail(core.argument_error, "the class must derive from _core.Tensor");
     Py_INCREF(type);
     core.tensor_class = (PyTypeObject *)type; /* classes live as long as the module */
     core.tensor_alloc = (allocfunc)PyType_GetSlot(core.tensor_class, Py_tp_alloc);
@@ -31,7 +31,7 @@ static PyObject *set_dtypes(PyObject *module, PyObject *list)
     if (PySequence_Size(list) != CORE_DTYPES)
         return PyErr_Occurred()
                    ? NULL
-                   : core_fail(PyExc_ValueError, "%d objects are expected", CORE_DTYPES);
+                   : core_fail(core.invalid_error, "%d objects are expected", CORE_DTYPES);
     for (int i = 1; i < CORE_DTYPES; i++) {
         PyObject *object = PySequence_GetItem(list, i);
         if (!object)
@@ -71,7 +71,7 @@ static PyObject *set_hook(PyObject *module, PyObject *args)
             keep(&core.hooks[i], function);
             Py_RETURN_NONE;
         }
-    return core_fail(PyExc_ValueError, "there is no hook '%s'", name);
+    return core_fail(core.invalid_error, "there is no hook '%s'", name);
 }
 
 static PyMethodDef set_up_methods[] = {

@@ -46,7 +46,7 @@ static PyObject *publish(PyObject *module, PyObject *args)
         return NULL;
     bool named = parts != Py_None;
     if (named && (!PyTuple_Check(parts) || PyTuple_Size(parts) != PySequence_Size(tensors)))
-        return core_fail(PyExc_ValueError, "parts are a tuple, one for each tensor");
+        return core_fail(core.invalid_error, "parts are a tuple, one for each tensor");
     if (core_begin_list(tensors, &list) == 0 && export_list(name, parts, &list, wait) == 0) {
         Py_INCREF(Py_None);
         result = Py_None;

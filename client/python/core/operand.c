@@ -18,7 +18,7 @@ static int from_int(PyObject *object, burn_input *out)
     long long value = PyLong_AsLongLong(object);
     if (value == -1 && PyErr_Occurred()) {
         PyErr_Clear();
-        core_fail(core.errors[BURN_STATUS_INVALID], "the integer %R does not fit into 64 bits",
+        core_fail(core.invalid_error, "the integer %R does not fit into 64 bits",
                   object);
         return -1;
     }
@@ -113,12 +113,12 @@ static int to_int64(PyObject *object, int64_t *out)
             int result =
                 value && PyLong_Check(value) && !PyBool_Check(value) ? to_int64(value, out) : -1;
             if (result < 0 && !PyErr_Occurred())
-                core_fail(PyExc_TypeError, "an int is expected, not a %s tensor",
+                core_fail(core.argument_error, "an int is expected, not a %s tensor",
                           burn_dtype_text(burn_dtype_of(tensor_of(object))));
             Py_XDECREF(value);
             return result;
         }
-        core_fail(PyExc_TypeError, "an int is expected, not %R", object);
+        core_fail(core.argument_error, "an int is expected, not %R", object);
         return -1;
     }
     PyObject *index = PyNumber_Index(object);
@@ -208,10 +208,10 @@ static int to_attributes(PyObject *object, attr_room *room)
     if (!object || object == Py_None)
         return 0;
     if (!PyTuple_Check(object))
-        return core_fail(PyExc_TypeError, "attributes come as a tuple"), -1;
+        return core_fail(core.argument_error, "attributes come as a tuple"), -1;
     room->count = PyTuple_Size(object);
     if (room->count > ATTRS_MAX)
-        return core_fail(core.errors[BURN_STATUS_INVALID], "%zd attributes, no op has more than %d",
+        return core_fail(core.invalid_error, "%zd attributes, no op has more than %d",
                          room->count, ATTRS_MAX),
                -1;
     for (Py_ssize_t i = 0; i < room->count; i++)
@@ -288,7 +288,7 @@ static int to_inputs(PyObject *sequence, Py_ssize_t count, burn_input *inputs, P
         }
         int done = core_to_input_or_array(item, &inputs[i], &owner);
         if (done == 0)
-            core_fail(PyExc_TypeError, "a tensor or a number is expected, not %s",
+            core_fail(core.argument_error, "a tensor or a number is expected, not %s",
                       PyUnicode_AsUTF8AndSize(PyType_GetName(Py_TYPE(item)), NULL));
         if (done <= 0)
             return -1;
@@ -316,7 +316,7 @@ static PyObject *apply(PyObject *module, PyObject *args, PyObject *kwargs)
                                      &output_count))
         return NULL;
     if (output_count < 0 || output_count > UINT16_MAX)
-        return core_fail(core.errors[BURN_STATUS_INVALID], "%zd outputs", output_count);
+        return core_fail(core.invalid_error, "%zd outputs", output_count);
     PyObject *tuple = PyTuple_Check(given) ? (Py_INCREF(given), given) : PySequence_Tuple(given);
     if (!tuple)
         return NULL;
@@ -353,7 +353,7 @@ static PyObject *assign(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     int done = core_to_input_or_array(source, &input, &owner);
     if (done == 0)
-        core_fail(PyExc_TypeError, "a tensor or a number is expected");
+        core_fail(core.argument_error, "a tensor or a number is expected");
     if (done <= 0)
         return NULL;
     burn_status status = burn_assign(tensor_of(target), input, cast ? BURN_ASSIGN_CAST : 0);
@@ -393,7 +393,7 @@ static PyObject *full(PyObject *module, PyObject *args)
     int rank = core_to_shape(shape, dims);
     int done = rank < 0 ? -1 : core_to_input(value, &input);
     if (done == 0)
-        core_fail(PyExc_TypeError, "the value must be a number");
+        core_fail(core.argument_error, "the value must be a number");
     if (done <= 0)
         return NULL;
     burn_attribute attributes[] = {burn_list(dims, (size_t)rank), burn_number(dtype)};

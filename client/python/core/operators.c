@@ -150,9 +150,9 @@ static bool is_negative_power_of_integers(PyObject *base, PyObject *exponent)
 static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     if (modulus != Py_None)
-        return core_fail(PyExc_TypeError, "pow() of tensors takes no modulus");
+        return core_fail(core.argument_error, "pow() of tensors takes no modulus");
     if (is_negative_power_of_integers(a, b))
-        return core_fail(core.errors[BURN_STATUS_INVALID],
+        return core_fail(core.invalid_error,
                          "Integers to negative integer powers are not allowed.");
     int op = special_power(a, b);
     if (op == 0)
@@ -210,7 +210,7 @@ static int truth(PyObject *self)
 {
     int64_t count = burn_elements(tensor_of(self));
     if (count != 1) {
-        core_fail(core.errors[BURN_STATUS_INVALID], "Boolean value of Tensor with %s is ambiguous",
+        core_fail(core.invalid_error, "Boolean value of Tensor with %s is ambiguous",
                   count == 0 ? "no values" : "more than one value");
         return -1;
     }
@@ -240,7 +240,7 @@ static PyObject *to_index(PyObject *self)
 {
     int dtype = burn_dtype_of(tensor_of(self));
     if (dtype <= BURN_DTYPE_BFLOAT16 || burn_elements(tensor_of(self)) != 1)
-        return core_fail(PyExc_TypeError,
+        return core_fail(core.argument_error,
                          "only integer tensors of a single element can be converted to an index");
     return to_int(self);
 }

@@ -54,7 +54,8 @@ static void deallocate(PyObject *self)
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     (void)type, (void)args, (void)kwargs;
-    return core_fail(PyExc_TypeError, "make tensors with burn.tensor(), burn.zeros() and the like");
+    return core_fail(core.argument_error,
+                     "make tensors with burn.tensor(), burn.zeros() and the like");
 }
 
 bool core_check_tensor(PyObject *object, const char *what)
@@ -62,7 +63,7 @@ bool core_check_tensor(PyObject *object, const char *what)
     if (is_tensor(object))
         return true;
     PyObject *name = PyType_GetName(Py_TYPE(object));
-    core_fail(PyExc_TypeError, "%s must be a Tensor, not %U", what, name);
+    core_fail(core.argument_error, "%s must be a Tensor, not %U", what, name);
     Py_XDECREF(name);
     return false;
 }
@@ -193,7 +194,7 @@ static PyObject *get_matrix_transposed(PyObject *self, void *unused)
     int64_t dims[BURN_MAX_RANK] = {0};
     if (rank < 2)
         return core_fail(
-            core.errors[BURN_STATUS_INVALID],
+            core.invalid_error,
             "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.",
             rank);
     for (int i = 0; i < rank; i++)
@@ -266,7 +267,7 @@ static PyObject *numel(PyObject *self, PyObject *unused)
 static PyObject *iterate(PyObject *self)
 {
     if (burn_rank(tensor_of(self)) == 0)
-        return core_fail(PyExc_TypeError, "iteration over a 0-d tensor");
+        return core_fail(core.argument_error, "iteration over a 0-d tensor");
     return PySeqIter_New(self);
 }
 
@@ -279,7 +280,7 @@ static PyObject *make_subclass(PyObject *unused, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO|p", &type, &source, &requires_grad))
         return NULL;
     if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, core.tensor_type))
-        return core_fail(PyExc_TypeError, "the class must derive from Tensor");
+        return core_fail(core.argument_error, "the class must derive from Tensor");
     if (!core_check_tensor(source, "the data"))
         return NULL;
     burn_tensor *alias = NULL;

@@ -82,7 +82,7 @@ PyObject *core_scalar(PyObject *self)
     int64_t count = burn_elements(tensor_of(self));
     unsigned char element[8];
     if (count != 1)
-        return core_fail(core.errors[BURN_STATUS_INVALID],
+        return core_fail(core.invalid_error,
                          "a Tensor with %lld elements cannot be converted to Scalar",
                          (long long)count);
     if (read_into(self, element, burn_size_bytes(tensor_of(self))) < 0)
@@ -151,7 +151,7 @@ static PyObject *to_array(PyObject *self)
 {
     const char *name = numpy_names[burn_dtype_of(tensor_of(self))];
     if (!name)
-        return core_fail(PyExc_TypeError, "NumPy has no bfloat16; convert with .float() first");
+        return core_fail(core.argument_error, "NumPy has no bfloat16; convert with .float() first");
     PyObject *numpy = PyImport_ImportModule("numpy");
     PyObject *shape = numpy ? core_shape(tensor_of(self)) : NULL;
     PyObject *array = shape ? PyObject_CallMethod(numpy, "empty", "Os", shape, name) : NULL;
@@ -176,7 +176,7 @@ static PyObject *numpy(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", names, &force))
         return NULL;
     if (!force && burn_requires_grad(tensor_of(self)))
-        return core_fail(core.errors[BURN_STATUS_INVALID],
+        return core_fail(core.invalid_error,
                          "Can't call numpy() on Tensor that requires grad. Use "
                          "tensor.detach().numpy() instead.");
     return to_array(self);
@@ -190,10 +190,10 @@ static PyObject *array(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &dtype, &copy))
         return NULL;
     if (copy == Py_False)
-        return core_fail(PyExc_ValueError,
+        return core_fail(core.invalid_error,
                          "the elements live in the daemon: an array of them is always a copy");
     if (burn_requires_grad(tensor_of(self)))
-        return core_fail(core.errors[BURN_STATUS_INVALID],
+        return core_fail(core.invalid_error,
                          "Can't call numpy() on Tensor that requires grad. Use "
                          "tensor.detach().numpy() instead.");
     PyObject *made = to_array(self);
@@ -273,7 +273,7 @@ static PyObject *deep_copy(PyObject *self, PyObject *memo)
     burn_status status = BURN_STATUS_OK;
     if (requires_grad && !burn_is_leaf(tensor)) {
         Py_DECREF(key);
-        return core_fail(core.errors[BURN_STATUS_INVALID],
+        return core_fail(core.invalid_error,
                          "Only Tensors created explicitly by the user (graph leaves) support the "
                          "deepcopy protocol at the moment.");
     }

@@ -11,6 +11,7 @@ import warnings
 from typing import Any, Callable
 
 from .. import _core, _ops
+from .._core import InvalidError
 from .._dtype import bfloat16, dtype as Dtype, float16, float32
 from .._tensor import Tensor
 
@@ -84,11 +85,11 @@ class autocast:
     def __init__(self, device_type: str = "cpu", dtype: Dtype | None = None, enabled: bool = True,
                  cache_enabled: bool | None = None) -> None:
         if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+            raise InvalidError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device, self.fast_dtype = device_type, dtype or bfloat16
         if not is_autocast_available(device_type):
             if device_type not in ("cuda", "mps", "xpu", "hip"):
-                raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
+                raise InvalidError(f"User specified an unsupported autocast device_type '{device_type}'")
             if enabled:
                 warnings.warn(f"User provided device_type of '{device_type}', but {device_type.upper()} is not "
                               "available. Disabling", stacklevel=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._core import InvalidError
 from .._functions import stack
 from .._tensor import Tensor, no_grad
 
@@ -37,14 +38,14 @@ class GradScaler:
             return outputs * self._scale
         if isinstance(outputs, (list, tuple)):
             return type(outputs)(self.scale(item) for item in outputs)
-        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        raise InvalidError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
         """Divides the optimizer's gradients by the scale; once between updates."""
         if not self._enabled:
             return
         if id(optimizer) in self._found:
-            raise RuntimeError("unscale_() is being called after step()." if id(optimizer) in self._stepped else
+            raise InvalidError("unscale_() is being called after step()." if id(optimizer) in self._stepped else
                                "unscale_() has already been called on this optimizer since the last update().")
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         with no_grad():
@@ -58,9 +59,9 @@ class GradScaler:
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
-            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+            raise InvalidError("Closure use is not currently supported if GradScaler is enabled.")
         if id(optimizer) in self._stepped:
-            raise RuntimeError("step() has already been called since the last update().")
+            raise InvalidError("step() has already been called since the last update().")
         if id(optimizer) not in self._found:
             self.unscale_(optimizer)
         self._stepped.add(id(optimizer))
@@ -118,7 +119,7 @@ class GradScaler:
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance "
+            raise InvalidError("The source state dict is empty, possibly because it was saved from a disabled instance "
                                "of GradScaler.")
         self._scale = float(state_dict["scale"])
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]

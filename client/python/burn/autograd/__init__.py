@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from .. import _core
+from .._core import ArgumentError, InvalidError
 from .._tensor import (Tensor, enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)
 from . import function
 from .function import Function
@@ -32,20 +33,20 @@ def _list(value: Any) -> list:
 
 def _check_seeds(outputs: Sequence[Tensor], seeds: Sequence[Any]) -> list:
     if len(outputs) != len(seeds):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(seeds)} gradients")
+        raise InvalidError(f"got {len(outputs)} tensors and {len(seeds)} gradients")
     for number, (output, seed) in enumerate(zip(outputs, seeds)):
         if not isinstance(output, Tensor):
-            raise TypeError(f"element {number} of tensors is a {type(output).__name__}, not a Tensor")
+            raise ArgumentError(f"element {number} of tensors is a {type(output).__name__}, not a Tensor")
         if not output.requires_grad:
-            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
+            raise InvalidError(f"element {number} of tensors does not require grad and does not have a grad_fn")
         if seed is None:
             if output.numel() != 1:
-                raise RuntimeError(f"grad can be implicitly created only for scalar outputs, not for shape "
+                raise InvalidError(f"grad can be implicitly created only for scalar outputs, not for shape "
                                    f"{list(output.shape)}")
         elif not isinstance(seed, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
+            raise ArgumentError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
         elif tuple(seed.shape) != tuple(output.shape):
-            raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {list(seed.shape)} and "
+            raise InvalidError(f"Mismatch in shape: grad_output[{number}] has a shape of {list(seed.shape)} and "
                                f"output[{number}] has a shape of {list(output.shape)}.")
     return list(seeds)
 
@@ -55,7 +56,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     """Adds the gradients of tensors to the .grad of leaves (or of inputs, if given)."""
     if grad_variables is not None:
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+            raise InvalidError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
                                "Please only use `grad_tensors`.")
         grad_tensors = grad_variables
     roots = _list(tensors)
@@ -63,7 +64,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     keep = create_graph if retain_graph is None else retain_graph
     wanted = None if inputs is None else _list(inputs)
     if wanted is not None and not wanted:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        raise InvalidError("`inputs` argument to `backward()` cannot be empty.")
     if _core.attachments():
         from .. import _hooks
         _hooks.backward(roots, seeds, keep, create_graph, wanted)
@@ -78,11 +79,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     grad_outputs is a tensor or a sequence of tensors. RuntimeError if an input does not matter, unless allow_unused
     (then its gradient is None) or materialize_grads (then it is zeros)."""
     if not only_inputs:
-        raise ValueError("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
-                         "gradient for other parts of the graph, please use torch.autograd.backward.")
+        raise InvalidError("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+                           "gradient for other parts of the graph, please use torch.autograd.backward.")
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-                         "allow_unused=False.")
+        raise InvalidError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                           "allow_unused=False.")
     roots, wanted = _list(outputs), _list(inputs)
     keep = create_graph if retain_graph is None else retain_graph
     allow = bool(allow_unused) or materialize_grads

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._core import InvalidError
 from .._tensor import Tensor
 from . import grad
 
 
-class GradcheckError(RuntimeError):
+class GradcheckError(InvalidError):
     """Raised where the gradient and the differences disagree."""
 
 
@@ -25,7 +26,7 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     if not wanted:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient")
+        raise InvalidError("gradcheck expects at least one input tensor to require gradient")
     outputs = _outputs(func, inputs)
     for number, y in enumerate(outputs):
         if not y.requires_grad:

@@ -6,6 +6,7 @@ import functools
 from typing import Any, Callable, Iterable
 
 from .. import _core, _hooks, _ops
+from .._core import ArgumentError, InvalidError, UnsupportedError
 from .._tensor import Tensor, no_grad, set_grad_enabled
 
 _FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have "
@@ -30,7 +31,7 @@ class FunctionCtx:
         """Tensors (inputs, outputs or others, or None) that backward finds in saved_tensors."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but got {type(tensor).__name__}")
+                raise ArgumentError(f"save_for_backward can only save variables, but got {type(tensor).__name__}")
         self._to_save = tensors
 
     save_for_forward = save_for_backward
@@ -38,7 +39,7 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple:
         if self._freed:
-            raise RuntimeError(_FREED)
+            raise InvalidError(_FREED)
         if not self._saved and self._to_save:  # still within forward
             return tuple(self._to_save)
         return tuple(self._outputs[place] if isinstance(place, int) and self._outputs and
@@ -76,7 +77,7 @@ class _Call:
         from .._creation import zeros
         ctx, name = self.ctx, f"{self.function.__name__}Backward"
         if ctx._freed:
-            raise RuntimeError(_FREED)
+            raise InvalidError(_FREED)
         if ctx._materialize:
             gradients = [zeros(*shape, dtype=dtype) if g is None and shape is not None else g
                          for g, (shape, dtype) in zip(gradients, self.shapes)]
@@ -87,7 +88,7 @@ class _Call:
             ctx._outputs = []
         found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         if len(found) < self.arg_count or any(g is not None for g in found[self.arg_count:]):
-            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {self.arg_count}, "
+            raise InvalidError(f"function {name} returned an incorrect number of gradients (expected {self.arg_count}, "
                                f"got {len(found)})")
         pairs = []
         for number, (tensor, gradient) in enumerate(zip(self.inputs, found)):
@@ -98,12 +99,12 @@ class _Call:
 
 def _fitted(gradient: Any, tensor: Tensor, name: str, number: int) -> Tensor:
     if not isinstance(gradient, Tensor):
-        raise TypeError(f"{name}: expected Tensor or tuple of Tensors (got {type(gradient).__name__})")
+        raise ArgumentError(f"{name}: expected Tensor or tuple of Tensors (got {type(gradient).__name__})")
     wanted, have = tuple(tensor.shape), tuple(gradient.shape)
     if have != wanted:
         lead = len(have) - len(wanted)
         if lead < 0 or any(w not in (1, h) for w, h in zip(wanted, have[lead:])):
-            raise RuntimeError(f"Function {name} returned an invalid gradient at index {number} - got {list(have)} but "
+            raise InvalidError(f"Function {name} returned an invalid gradient at index {number} - got {list(have)} but "
                                f"expected shape compatible with {list(wanted)}")
         dims = [*range(lead), *(lead + i for i, w in enumerate(wanted) if w == 1 and have[lead + i] != 1)]
         gradient = gradient.sum(dims).reshape(wanted)
@@ -115,21 +116,21 @@ class Function:
     setup_context(ctx, inputs, output) and backward; call it by apply(*args)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so "
+        raise InvalidError(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so "
                            "you should invoke them on the class itself: use apply().")
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise UnsupportedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        raise NotImplementedError("setup_context is not implemented.")
+        raise UnsupportedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom "
-                                  "autograd.Function to use it with backward mode AD.")
+        raise UnsupportedError("You must implement either the backward or vjp method for your custom "
+                               "autograd.Function to use it with backward mode AD.")
 
     vjp = backward
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._core import ArgumentError, InvalidError
 from .._creation import zeros, zeros_like
 from .._functions import stack
 from .._tensor import Tensor, enable_grad
@@ -15,8 +16,8 @@ def _tuple(value: Any, what: str) -> tuple[bool, tuple]:
     items = tuple(value) if many else (value,)
     for item in items:
         if not isinstance(item, Tensor):
-            raise TypeError(f"The {what} given must be either a Tensor or a tuple of Tensors but got "
-                            f"{type(item).__name__}.")
+            raise ArgumentError(f"The {what} given must be either a Tensor or a tuple of Tensors but got "
+                                f"{type(item).__name__}.")
     return many, items
 
 
@@ -29,14 +30,14 @@ def _inputs(inputs: Any, create_graph: bool) -> tuple[bool, tuple]:
 def _gradients(outputs: Any, inputs: tuple, seeds: Any, create_graph: bool, strict: bool) -> tuple:
     rooted = [(y, s) for y, s in zip(outputs, seeds) if y.requires_grad]
     if len(rooted) < len(outputs) and strict:
-        raise RuntimeError("The output of the user-provided function is independent of the input. This is not allowed "
+        raise InvalidError("The output of the user-provided function is independent of the input. This is not allowed "
                            "in strict mode.")
     if not rooted:
         return tuple(zeros_like(x) for x in inputs)
     found = grad([y for y, _ in rooted], inputs, [s for _, s in rooted], retain_graph=True, create_graph=create_graph,
                  allow_unused=True)
     if strict and any(g is None for g in found):
-        raise RuntimeError("Output of the user-provided function is independent of an input. This is not allowed in "
+        raise InvalidError("Output of the user-provided function is independent of an input. This is not allowed in "
                            "strict mode.")
     return tuple(zeros_like(x) if g is None else g for g, x in zip(found, inputs))
 
@@ -86,9 +87,9 @@ def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: boo
 def _scalar(value: Any) -> Tensor:
     many, items = _tuple(value, "outputs")
     if len(items) != 1:
-        raise RuntimeError("The output of the user-provided function should be a single Tensor")
+        raise InvalidError("The output of the user-provided function should be a single Tensor")
     if items[0].numel() != 1:
-        raise RuntimeError(f"The Tensor returned by the given function should contain a single element, its shape is "
+        raise InvalidError(f"The Tensor returned by the given function should contain a single element, its shape is "
                            f"{list(items[0].shape)}")
     return items[0].reshape(())
 
@@ -96,15 +97,15 @@ def _scalar(value: Any) -> Tensor:
 def _vectors(v: Any, tensors: tuple, what: str) -> tuple:
     if v is None:
         if len(tensors) != 1 or tensors[0].numel() != 1:
-            raise RuntimeError(f"The vector v can only be None if the user-provided function's {what} is a single "
+            raise InvalidError(f"The vector v can only be None if the user-provided function's {what} is a single "
                                "Tensor with a single element.")
         return (zeros_like(tensors[0]) + 1,)
     _, items = _tuple(v, "v")
     if len(items) != len(tensors):
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(tensors)} but got {len(items)}.")
+        raise InvalidError(f"v is a tuple of invalid length: should be {len(tensors)} but got {len(items)}.")
     for item, tensor in zip(items, tensors):
         if tuple(item.shape) != tuple(tensor.shape):
-            raise RuntimeError(f"v has invalid size: should be {list(tensor.shape)} but got {list(item.shape)}.")
+            raise InvalidError(f"v has invalid size: should be {list(tensor.shape)} but got {list(item.shape)}.")
     return items
 
 

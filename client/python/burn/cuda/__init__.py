@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import InvalidError, UnsupportedError
 from .._legacy import TYPED
 from . import amp as amp, nvtx as nvtx
 
@@ -14,8 +15,8 @@ OutOfMemoryError = _core.OutOfMemoryError
 globals().update(TYPED)
 
 
-def _absent() -> RuntimeError:
-    return RuntimeError("no CUDA device is available: this daemon's devices are cpu and ref")
+def _absent() -> UnsupportedError:
+    return UnsupportedError("no CUDA device is available: this daemon's devices are cpu and ref")
 
 
 def is_available() -> bool:
@@ -74,7 +75,7 @@ def ipc_collect() -> None:
 
 def synchronize(device: Any = None) -> None:
     """RuntimeError: there is no CUDA device to wait for; burn.sync() waits for the connection's."""
-    raise RuntimeError("no CUDA device is available; burn.sync() waits for the connection's device")
+    raise InvalidError("no CUDA device is available; burn.sync() waits for the connection's device")
 
 
 # ---- memory ----

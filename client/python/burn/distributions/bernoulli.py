@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import bernoulli
 from .._dtype import Size
@@ -22,7 +23,7 @@ class Trial(Distribution):
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+            raise InvalidError("Either `probs` or `logits` must be specified, but not both.")
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         (value,) = floats(value)
         vars(self)[name] = value

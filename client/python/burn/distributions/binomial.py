@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError, UnsupportedError
 from .. import _ops
 from .._dtype import Size
 from .._functions import FUNCTIONS
@@ -24,7 +25,7 @@ class Binomial(Trial):
 
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+            raise InvalidError("Either `probs` or `logits` must be specified, but not both.")
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         value, count = floats(value, total_count)
         vars(self)[name], self.total_count = value, count.to(value.dtype)
@@ -60,7 +61,7 @@ class Binomial(Trial):
     def _counts(self) -> int:
         count = int(self.total_count.max())
         if bool((self.total_count != count).any()):
-            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
+            raise UnsupportedError("Inhomogeneous total count not supported by `enumerate_support`.")
         return count
 
     def entropy(self) -> Tensor:

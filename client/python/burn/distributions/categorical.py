@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._dtype import Size, finfo, int64
 from .._random import drawn_indices
@@ -22,11 +23,11 @@ class Categorical(Distribution):
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+            raise InvalidError("Either `probs` or `logits` must be specified, but not both.")
         given: Any = logits if probs is None else probs
         name = "logits" if probs is None else "probs"
         if given.dim() < 1:
-            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+            raise InvalidError(f"`{name}` parameter must be at least one-dimensional.")
         if probs is None:
             self.logits = given - given.logsumexp(-1, True)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._core import ArgumentError, UnsupportedError
 from . import constraints, transforms
 
 
@@ -19,7 +20,7 @@ class ConstraintRegistry:
             return lambda function: self.register(constraint, function)
         kind = constraint if isinstance(constraint, type) else type(constraint)
         if not issubclass(kind, constraints.Constraint):
-            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
+            raise ArgumentError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
         self._registry[kind] = factory
         return factory
 
@@ -28,7 +29,7 @@ class ConstraintRegistry:
         for kind in type(constraint).__mro__:
             if kind in self._registry:
                 return self._registry[kind](constraint)
-        raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
+        raise UnsupportedError(f"Cannot transform {type(constraint).__name__} constraints")
 
 
 biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()

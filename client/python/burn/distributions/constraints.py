@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import InvalidError, UnsupportedError
 from .._dtype import bool_
 from .._tensor import Tensor
 
@@ -17,7 +18,7 @@ class Constraint:
 
     def check(self, value: Tensor) -> Tensor:
         """Which values satisfy it; the last event_dim dims are gone."""
-        raise NotImplementedError(f"{type(self).__name__} has no check()")
+        raise UnsupportedError(f"{type(self).__name__} has no check()")
 
     def _facts(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in vars(self).items() if not name.startswith("_"))
@@ -34,7 +35,7 @@ class _Dependent(Constraint):
         self.is_discrete, self.event_dim = is_discrete, event_dim
 
     def check(self, value: Tensor) -> Tensor:
-        raise ValueError("Cannot determine validity of dependent constraint")
+        raise InvalidError("Cannot determine validity of dependent constraint")
 
 
 class dependent_property(property, _Dependent):
@@ -70,7 +71,7 @@ class _IndependentConstraint(Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         if value.dim() < self._dims:
-            raise ValueError(f"Expected value.dim() >= {self._dims} but got {value.dim()}")
+            raise InvalidError(f"Expected value.dim() >= {self._dims} but got {value.dim()}")
         held = self.base_constraint.check(value)
         count = self.reinterpreted_batch_ndims
         return held.flatten(held.dim() - count).all(-1) if count else held

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError, UnsupportedError
 from .. import _ops
 from .._dtype import Size
 from .._tensor import Tensor, no_grad
@@ -28,7 +29,7 @@ class Distribution:
     def set_default_validate_args(value: bool) -> None:
         """Whether arguments are checked where validate_args is None."""
         if value not in (True, False):
-            raise ValueError(f"validate_args is True or False, not {value!r}")
+            raise InvalidError(f"validate_args is True or False, not {value!r}")
         Distribution._validate_args = value
 
     def __init__(self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None) -> None:
@@ -46,8 +47,8 @@ class Distribution:
             if not held or bool(_ops.all(_ops.stack(held))):
                 return
         name, value, constraint = next(entry for entry, ok in zip(checked, held) if not bool(ok))
-        raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
-                         f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
+        raise InvalidError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
+                           f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
 
     # ---- shapes ----
 
@@ -87,17 +88,17 @@ class Distribution:
     @property
     def mean(self) -> Tensor:
         """The mean."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     @property
     def mode(self) -> Tensor:
         """The most likely value."""
-        raise NotImplementedError(f"{type(self)} does not implement mode")
+        raise UnsupportedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
         """The variance."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     @property
     def stddev(self) -> Tensor:
@@ -111,7 +112,7 @@ class Distribution:
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         """As sample, with gradients that flow to the parameters."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     def sample_n(self, n: int) -> Tensor:
         """sample((n,))."""
@@ -119,23 +120,23 @@ class Distribution:
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, or of the probability, at value."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of at most value."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     def icdf(self, value: Tensor) -> Tensor:
         """The inverse of cdf."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a discrete distribution along a new first dim."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     def entropy(self) -> Tensor:
         """The entropy."""
-        raise NotImplementedError
+        raise UnsupportedError
 
     def perplexity(self) -> Tensor:
         """exp(entropy)."""
@@ -145,22 +146,22 @@ class Distribution:
 
     def _validate_sample(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
-            raise ValueError("The value argument to log_prob must be a Tensor")
+            raise InvalidError("The value argument to log_prob must be a Tensor")
         shape, event = tuple(value.shape), tuple(self._event_shape)
         if shape[len(shape) - len(event):] != event:
-            raise ValueError(f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}.")
+            raise InvalidError(f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}.")
         for n, m in zip(reversed(shape), reversed(tuple(self._batch_shape) + event)):
             if n != 1 and m != 1 and n != m:
-                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs "
-                                 f"{self._batch_shape + self._event_shape}.")
+                raise InvalidError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs "
+                                   f"{self._batch_shape + self._event_shape}.")
         support = self.support
         if tracing() or support is None or constraints.is_dependent(support):
             return
         with no_grad():
             held = bool(support.check(value.detach()).all())
         if not held:
-            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {shape}) to be within the support "
-                             f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+            raise InvalidError(f"Expected value argument ({type(value).__name__} of shape {shape}) to be within the support "
+                               f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
 
     def _check(self, value: Tensor) -> None:
         """Where arguments are checked: those of log_prob, cdf and icdf too."""

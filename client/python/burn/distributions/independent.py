@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError, UnsupportedError
 from .._dtype import Size
 from .._tensor import Tensor
 from . import constraints
@@ -18,8 +19,8 @@ class Independent(Distribution):
                  validate_args: bool | None = None) -> None:
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
-            raise ValueError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
-                             f"{reinterpreted_batch_ndims} vs {len(batch)}")
+            raise InvalidError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
+                               f"{reinterpreted_batch_ndims} vs {len(batch)}")
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         kept = len(batch) - reinterpreted_batch_ndims
         super().__init__(batch[:kept], batch[kept:] + base_distribution.event_shape, validate_args)
@@ -67,7 +68,7 @@ class Independent(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         if self.reinterpreted_batch_ndims > 0:
-            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+            raise UnsupportedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand)
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
+from .._core import ArgumentError, InvalidError, UnsupportedError
 from .. import _ops
 from .._tensor import Tensor
 from ..linalg import solve_triangular
@@ -38,7 +39,7 @@ def register_kl(type_p: type, type_q: type) -> Callable:
     """A decorator: the function of (p, q) that it decorates gives the divergence of these types and of their subtypes."""
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
-            raise TypeError(f"Expected type_p and type_q to be Distribution subclasses but got {kind}")
+            raise ArgumentError(f"Expected type_p and type_q to be Distribution subclasses but got {kind}")
 
     def register(function: Callable) -> Callable:
         _rules[type_p, type_q] = function
@@ -60,7 +61,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     types without a rule; register_kl adds one."""
     rule = _rule(type(p), type(q))
     if rule is None:
-        raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
+        raise UnsupportedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
     return rule(p, q)
 
 
@@ -92,7 +93,7 @@ def _bernoulli(p: Any, q: Any) -> Tensor:
 @register_kl(Binomial, Binomial)
 def _binomial(p: Any, q: Any) -> Tensor:
     if bool((p.total_count < q.total_count).any()):
-        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+        raise UnsupportedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     found = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
     return found.masked_fill(p.total_count > q.total_count, math.inf)
 
@@ -112,21 +113,21 @@ def _one_hot(p: Any, q: Any) -> Tensor:
 @register_kl(Independent, Independent)
 def _independent(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError("KL between Independents with different reinterpreted_batch_ndims is not implemented")
+        raise UnsupportedError("KL between Independents with different reinterpreted_batch_ndims is not implemented")
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p: Any, q: Any) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
-        raise NotImplementedError("KL between TransformedDistributions needs equal transforms and event shapes")
+        raise UnsupportedError("KL between TransformedDistributions needs equal transforms and event shapes")
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _multivariate_normal(p: Any, q: Any) -> Tensor:
     if p.event_shape != q.event_shape:
-        raise ValueError("KL-divergence between two Multivariate Normals with different event shapes cannot be computed")
+        raise InvalidError("KL-divergence between two Multivariate Normals with different event shapes cannot be computed")
     shape = (q.scale_tril @ p.scale_tril).shape
     apart = (q.loc - p.loc).unsqueeze(-1).expand(*shape[:-1], 1)
     spread = (solve_triangular(q.scale_tril, p.scale_tril.expand(shape), upper=False) ** 2).sum((-2, -1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .._creation import randn
 from .._dtype import Size
 from .._functions import FUNCTIONS
@@ -23,14 +24,14 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
-            raise ValueError("loc must be at least one-dimensional.")
+            raise InvalidError("loc must be at least one-dimensional.")
         if cov_factor.dim() < 2:
-            raise ValueError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
+            raise InvalidError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
         size = loc.shape[-1:]
         if cov_factor.shape[-2:-1] != size:
-            raise ValueError(f"cov_factor must be a batch of matrices with shape {size[0]} x m")
+            raise InvalidError(f"cov_factor must be a batch of matrices with shape {size[0]} x m")
         if cov_diag.shape[-1:] != size:
-            raise ValueError(f"cov_diag must be a batch of vectors with shape {tuple(size)}")
+            raise InvalidError(f"cov_diag must be a batch of vectors with shape {tuple(size)}")
         batch = tuple(FUNCTIONS["broadcast_shapes"](tuple(loc.shape[:-1]), tuple(cov_factor.shape[:-2]),
                                                     tuple(cov_diag.shape[:-1])))
         self.loc, self.cov_diag = loc.expand(batch + tuple(size)), cov_diag.expand(batch + tuple(size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .._dtype import Size
 from .._tensor import Tensor, no_grad
 from . import constraints
@@ -17,17 +18,17 @@ class MixtureSameFamily(Distribution):
     def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution,
                  validate_args: bool | None = None) -> None:
         if not isinstance(mixture_distribution, Categorical):
-            raise ValueError(" The Mixture distribution needs to be an instance of burn.distributions.Categorical")
+            raise InvalidError(" The Mixture distribution needs to be an instance of burn.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
-            raise ValueError("The Component distribution need to be an instance of burn.distributions.Distribution")
+            raise InvalidError("The Component distribution need to be an instance of burn.distributions.Distribution")
         own, batch = tuple(mixture_distribution.batch_shape), tuple(component_distribution.batch_shape)
         for n, m in zip(reversed(own), reversed(batch[:-1])):
             if n != 1 and m != 1 and n != m:
-                raise ValueError(f"`mixture_distribution.batch_shape` ({own}) is not compatible with "
-                                 f"`component_distribution.batch_shape` ({batch})")
+                raise InvalidError(f"`mixture_distribution.batch_shape` ({own}) is not compatible with "
+                                   f"`component_distribution.batch_shape` ({batch})")
         if mixture_distribution.param_shape[-1] != batch[-1]:
-            raise ValueError(f"`mixture_distribution component` ({mixture_distribution.param_shape[-1]}) does not equal "
-                             f"`component_distribution.batch_shape[-1]` ({batch[-1]})")
+            raise InvalidError(f"`mixture_distribution component` ({mixture_distribution.param_shape[-1]}) does not equal "
+                               f"`component_distribution.batch_shape[-1]` ({batch[-1]})")
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         self._num_component = batch[-1]
         super().__init__(batch[:-1], component_distribution.event_shape, validate_args)

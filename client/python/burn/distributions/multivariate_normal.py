@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import InvalidError
 from .._creation import randn
 from .._dtype import Size
 from .._functions import FUNCTIONS
@@ -30,12 +31,12 @@ class MultivariateNormal(Distribution):
                                                      ("precision_matrix", precision_matrix),
                                                      ("scale_tril", scale_tril)) if matrix is not None]
         if loc.dim() < 1:
-            raise ValueError("loc must be at least one-dimensional.")
+            raise InvalidError("loc must be at least one-dimensional.")
         if len(given) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+            raise InvalidError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         name, matrix = given[0]
         if matrix.dim() < 2:
-            raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
+            raise InvalidError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
         batch = FUNCTIONS["broadcast_shapes"](tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         vars(self)[name] = matrix.expand(tuple(batch) + tuple(matrix.shape[-2:]))
         self.loc = loc.expand(tuple(batch) + tuple(loc.shape[-1:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._dtype import Size
 from .._random import poisson, standard_gamma
@@ -23,7 +24,7 @@ class NegativeBinomial(Trial):
 
     def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+            raise InvalidError("Either `probs` or `logits` must be specified, but not both.")
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         value, count = floats(value, total_count)
         vars(self)[name], self.total_count = value, count.to(value.dtype)

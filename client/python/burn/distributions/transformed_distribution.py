@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from .._core import InvalidError
 from .._dtype import Size
 from .._tensor import Tensor, no_grad
 from . import constraints
@@ -20,13 +21,13 @@ class TransformedDistribution(Distribution):
                  validate_args: bool | None = None) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(t, Transform) for t in self.transforms):
-            raise ValueError("transforms must be a Transform or a list of Transforms")
+            raise InvalidError("transforms must be a Transform or a list of Transforms")
         shape = base_distribution.batch_shape + base_distribution.event_shape
         base_dims = len(base_distribution.event_shape)
         whole = ComposeTransform(self.transforms)
         if len(shape) < whole.domain.event_dim:
-            raise ValueError(f"base_distribution needs to have shape with size at least {whole.domain.event_dim}, but got "
-                             f"{tuple(shape)}.")
+            raise InvalidError(f"base_distribution needs to have shape with size at least {whole.domain.event_dim}, but got "
+                               f"{tuple(shape)}.")
         made = tuple(whole.forward_shape(tuple(shape)))
         base = base_distribution.expand(tuple(whole.inverse_shape(made))[:len(shape) - base_dims])
         more = whole.domain.event_dim - base_dims

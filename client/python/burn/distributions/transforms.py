@@ -6,6 +6,7 @@ import math
 import weakref
 from typing import Any, Sequence
 
+from .._core import InvalidError, UnsupportedError
 from .. import _ops
 from .._dtype import finfo
 from .._tensor import Tensor
@@ -31,7 +32,7 @@ class Transform:
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
-            raise ValueError("cache_size must be 0 or 1")
+            raise InvalidError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._last: tuple[Any, Any] = (None, None)
         self._inverse_of: Any = None
@@ -41,7 +42,7 @@ class Transform:
         """How many dims belong to one value, if as many before as after."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
-        raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+        raise InvalidError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
     def inv(self) -> "Transform":
@@ -56,7 +57,7 @@ class Transform:
     def sign(self) -> Any:
         """+1 where it grows, -1 where it falls."""
         if self._sign is None:
-            raise NotImplementedError(f"{type(self).__name__} has no sign")
+            raise UnsupportedError(f"{type(self).__name__} has no sign")
         return self._sign
 
     def with_cache(self, cache_size: int = 1) -> "Transform":
@@ -85,14 +86,14 @@ class Transform:
         return x
 
     def _call(self, x: Tensor) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__} has no _call")
+        raise UnsupportedError(f"{type(self).__name__} has no _call")
 
     def _inverse(self, y: Tensor) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__} has no _inverse")
+        raise UnsupportedError(f"{type(self).__name__} has no _inverse")
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log |dy / dx| for y = self(x)."""
-        raise NotImplementedError(f"{type(self).__name__} has no log_abs_det_jacobian")
+        raise UnsupportedError(f"{type(self).__name__} has no log_abs_det_jacobian")
 
     def forward_shape(self, shape: Any) -> Any:
         """The shape of self(x) for x of this shape."""
@@ -321,7 +322,7 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size)
         self.in_shape, self.out_shape = tuple(in_shape), tuple(out_shape)
         if math.prod(self.in_shape) != math.prod(self.out_shape):
-            raise ValueError("in_shape, out_shape have different numbers of elements")
+            raise InvalidError("in_shape, out_shape have different numbers of elements")
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
@@ -334,9 +335,9 @@ class ReshapeTransform(Transform):
     def _lead(self, shape: Any, own: tuple[int, ...]) -> tuple[int, ...]:
         count = len(shape) - len(own)
         if count < 0:
-            raise ValueError("Too few dimensions on input")
+            raise InvalidError("Too few dimensions on input")
         if tuple(shape[count:]) != own:
-            raise ValueError(f"Shape mismatch: expected {own} but got {tuple(shape[count:])}")
+            raise InvalidError(f"Shape mismatch: expected {own} but got {tuple(shape[count:])}")
         return tuple(shape[:count])
 
     def _call(self, x: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .._creation import rand
 from .._dtype import Size
 from .._tensor import Tensor, no_grad
@@ -25,7 +26,7 @@ class Uniform(Distribution):
         if self._validate_args and not tracing():
             with no_grad():
                 if not bool((self.low < self.high).all()):
-                    raise ValueError("Uniform is not defined when low>= high")
+                    raise InvalidError("Uniform is not defined when low>= high")
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:

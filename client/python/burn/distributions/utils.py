@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import tensor
 from .._dtype import finfo, get_default_dtype
@@ -26,8 +27,8 @@ def broadcast_all(*values: Any) -> list[Tensor]:
     """All as tensors of one shape; numbers get the dtype of the tensors, or the default one."""
     for value in values:
         if not isinstance(value, (Tensor, int, float)):
-            raise ValueError("Input arguments must all be instances of numbers.Number, burn.Tensor or objects "
-                             f"implementing __torch_function__, got {type(value).__name__}")
+            raise InvalidError("Input arguments must all be instances of numbers.Number, burn.Tensor or objects "
+                               f"implementing __torch_function__, got {type(value).__name__}")
     first = next((value for value in values if isinstance(value, Tensor)), None)
     dtype = get_default_dtype() if first is None or not first.is_floating_point() else first.dtype
     return list(FUNCTIONS["broadcast_tensors"](*(v if isinstance(v, Tensor) else tensor(v, dtype=dtype) for v in values)))

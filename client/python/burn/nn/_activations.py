@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import draw, rand, rand_like
 from .._dtype import bool_, float32
@@ -36,7 +37,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """input * Phi(input), by erf ("none") or tanh ("tanh")."""
     need_float(input, "gelu")
     if approximate not in ("none", "tanh"):
-        raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}")
+        raise InvalidError(f"approximate argument must be either none or tanh, not {approximate!r}")
     return _ops.gelu(input, approximate == "tanh")
 
 
@@ -56,19 +57,19 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where positive, else input * weight; weight has one element, or one for each channel (dim 1)."""
     need_tensor(input, "prelu")
     if weight.dim() > 1:
-        raise RuntimeError(f"prelu: expected the weight to be a scalar or 1D, but got shape {list(weight.shape)}")
+        raise InvalidError(f"prelu: expected the weight to be a scalar or 1D, but got shape {list(weight.shape)}")
     if weight.numel() != 1:
         if input.dim() == 0:
-            raise RuntimeError("prelu: a 0-d input needs a weight of one element")
+            raise InvalidError("prelu: a 0-d input needs a weight of one element")
         channels = input.shape[1] if input.dim() > 1 else 1
         if weight.numel() != channels:
-            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            raise InvalidError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                                f"{weight.numel()} and channel size = {channels}.")
         weight = weight.reshape((1, channels) + (1,) * (input.dim() - 2))
     elif weight.dim():
         weight = weight.reshape(())
     if weight.dtype is not input.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
+        raise InvalidError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
     return _ops.where(input > 0, input, weight * input)
 
 
@@ -77,7 +78,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     """leaky_relu with a random slope in [lower, upper] for each element; outside training with their mean."""
     need_float(input, "rrelu")
     if lower > upper:
-        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+        raise InvalidError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return _result(input, _ops.leaky_relu(input, (lower + upper) / 2), inplace)
     slope = rand_like(input) * (upper - lower) + lower
@@ -94,7 +95,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha * (exp(input / alpha) - 1)."""
     need_float(input, "celu")
     if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise InvalidError("ZeroDivisionError: alpha cannot be 0 for CELU")
     low = _ops.clamp(input, None, 0) / alpha
     return _result(input, _ops.where(input > 0, input, _ops.expm1(low) * alpha), inplace)
 
@@ -110,9 +111,9 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """input limited to [min_val, max_val]; the gradient at the limits is 0."""
     need_tensor(input, "hardtanh")
     if min_val > max_val:
-        raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+        raise InvalidError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
     if input.dtype is bool_:
-        raise RuntimeError("Bool inputs not supported for hardtanh")
+        raise InvalidError("Bool inputs not supported for hardtanh")
     if not input.dtype.is_floating_point:
         return _result(input, _ops.clamp(input, int(min_val), int(max_val)), inplace)
     return _result(input, _ops.hardtanh(input, min_val, max_val), inplace)
@@ -157,7 +158,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The input moved towards 0 by lambd; 0 in [-lambd, lambd]."""
     need_float(input, "softshrink")
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+        raise InvalidError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return input - _ops.clamp(input, -lambd, lambd)
 
 
@@ -189,9 +190,9 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of dim times the sigmoid of the second."""
     need_float(input, "glu")
     if input.dim() == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
+        raise InvalidError("glu does not support 0-dimensional tensors")
     if input.shape[dim] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+        raise InvalidError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
     first, second = input.chunk(2, dim) if input.shape[dim] else (input, input)
     return first * _ops.sigmoid(second)
 
@@ -248,7 +249,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def check_dropout(p: float) -> None:
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise InvalidError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -281,7 +282,7 @@ def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool, spa
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels. Shapes: [N, C, L] or [C, L]."""
     if input.dim() not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input.")
+        raise InvalidError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input.")
     return _feature_dropout(input, p, training, inplace, 1, "dropout1d")
 
 

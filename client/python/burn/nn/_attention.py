@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import ArgumentError, InvalidError
 from .. import _ops
 from .._creation import draw, zeros
 from .._dtype import bool_
@@ -19,7 +20,7 @@ _cat = FUNCTIONS["cat"]
 
 def _dropped(weights: Tensor, p: float) -> Tensor:
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise InvalidError(f"dropout probability has to be between 0 and 1, but got {p}")
     return _ops.dropout(weights, p, *draw(weights.numel(), None)) if p else weights
 
 
@@ -27,7 +28,7 @@ def _grouped(query: Tensor, key: Tensor) -> Tensor:
     """key with each head repeated for the query heads that share it."""
     heads, own = query.shape[-3], key.shape[-3]
     if own == 0 or heads % own:
-        raise RuntimeError(f"scaled_dot_product_attention: {heads} query heads cannot share {own} key and value heads")
+        raise InvalidError(f"scaled_dot_product_attention: {heads} query heads cannot share {own} key and value heads")
     shape, times = tuple(key.shape), heads // own
     spread = key.unsqueeze(-3).expand(shape[:-2] + (times,) + shape[-2:])
     return spread.reshape(shape[:-3] + (shape[-3] * times,) + shape[-2:])
@@ -36,23 +37,23 @@ def _grouped(query: Tensor, key: Tensor) -> Tensor:
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
     for name, x in (("query", query), ("key", key), ("value", value)):
         if not isinstance(x, Tensor):
-            raise TypeError(f"scaled_dot_product_attention(): argument {name!r} must be Tensor, not {type(x).__name__}")
+            raise ArgumentError(f"scaled_dot_product_attention(): argument {name!r} must be Tensor, not {type(x).__name__}")
         if x.dim() < 2:
-            raise RuntimeError(f"scaled_dot_product_attention: {name} has shape {list(x.shape)}, "
+            raise InvalidError(f"scaled_dot_product_attention: {name} has shape {list(x.shape)}, "
                                "at least 2 dimensions are needed")
     if not query.dtype is key.dtype is value.dtype:
-        raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
+        raise InvalidError("Expected query, key, and value to have the same dtype, but got query.dtype: "
                            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead.")
     if query.shape[-1] != key.shape[-1]:
-        raise RuntimeError(f"scaled_dot_product_attention: query and key have widths {query.shape[-1]} and "
+        raise InvalidError(f"scaled_dot_product_attention: query and key have widths {query.shape[-1]} and "
                            f"{key.shape[-1]}, which must be equal")
     if key.shape[-2] != value.shape[-2]:
-        raise RuntimeError(f"scaled_dot_product_attention: key and value have lengths {key.shape[-2]} and "
+        raise InvalidError(f"scaled_dot_product_attention: key and value have lengths {key.shape[-2]} and "
                            f"{value.shape[-2]}, which must be equal")
     if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        raise InvalidError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if attn_mask is not None and attn_mask.dtype is not bool_ and not attn_mask.dtype.is_floating_point:
-        raise RuntimeError(f"Expected attn_mask dtype to be bool or float, but got attn_mask.dtype: {attn_mask.dtype}")
+        raise InvalidError(f"Expected attn_mask dtype to be bool or float, but got attn_mask.dtype: {attn_mask.dtype}")
 
 
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
@@ -134,9 +135,9 @@ def _merged_mask(mask: Tensor | None, padding: Tensor | None, batch: int, heads:
     """Both masks as one that is added to scores [batch, heads, length, keys]."""
     if mask is not None:
         if mask.dim() == 2 and tuple(mask.shape) != (length, keys):
-            raise RuntimeError(f"The shape of the 2D attn_mask is {tuple(mask.shape)}, but should be {(length, keys)}.")
+            raise InvalidError(f"The shape of the 2D attn_mask is {tuple(mask.shape)}, but should be {(length, keys)}.")
         if mask.dim() == 3 and tuple(mask.shape) != (batch * heads, length, keys):
-            raise RuntimeError(f"The shape of the 3D attn_mask is {tuple(mask.shape)}, but should be "
+            raise InvalidError(f"The shape of the 3D attn_mask is {tuple(mask.shape)}, but should be "
                                f"{(batch * heads, length, keys)}.")
         mask = mask.reshape(1, 1, length, keys) if mask.dim() == 2 else mask.reshape(batch, heads, length, keys)
     if padding is None:
@@ -168,7 +169,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     if query.shape[-1] != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise InvalidError("Need attn_mask if specifying the is_causal hint.")
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     padding = added_mask(key_padding_mask, query.dtype, "key_padding_mask")
     mask = added_mask(attn_mask, query.dtype, "attn_mask")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._dtype import bfloat16, float16, float32
 from .._tensor import Tensor
@@ -23,7 +24,7 @@ def _update(running: Tensor | None, found: Tensor, momentum: float) -> None:
 
 def _check_values(input: Tensor) -> None:
     if input.dim() >= 2 and input.numel() // max(input.shape[1], 1) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+        raise InvalidError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
 
 
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
@@ -35,7 +36,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
                           eps).to(input.dtype)
     if not training:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+            raise InvalidError("Expected running_mean and running_var to be defined when training=False")
         return _ops.batch_norm_fixed(input, running_mean, running_var, weight, bias, eps)
     _check_values(input)
     output = _ops.batch_norm(input, weight, bias, eps)
@@ -55,9 +56,9 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     if is_mixed(input, weight, bias):
         return group_norm(input.to(float32), num_groups, weight, bias, eps).to(input.dtype)
     if input.dim() < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+        raise InvalidError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     if num_groups < 1 or input.shape[1] % num_groups:
-        raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+        raise InvalidError(f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
                            f"{list(input.shape)} and num_groups={num_groups}")
     return _ops.group_norm(input, weight, bias, eps, num_groups)
 
@@ -71,12 +72,12 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
                              eps).to(input.dtype)
     if not use_input_stats:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats=False")
+            raise InvalidError("Expected running_mean and running_var to be defined when use_input_stats=False")
         return _ops.batch_norm_fixed(input, running_mean, running_var, weight, bias, eps)
     if input.dim() < 3:
-        raise RuntimeError(f"instance_norm takes inputs of at least 3 dims, got size {list(input.shape)}")
+        raise InvalidError(f"instance_norm takes inputs of at least 3 dims, got size {list(input.shape)}")
     if math.prod(input.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
+        raise InvalidError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
     output = _ops.group_norm(input, weight, bias, eps, max(input.shape[1], 1))
     if running_mean is not None or running_var is not None:
         dims = list(range(2, input.dim()))
@@ -90,7 +91,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """input / (k + alpha * the mean square of `size` neighbouring channels) ** beta."""
     if input.dim() < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+        raise InvalidError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
     low, high = [0] * input.dim(), [0] * input.dim()
     low[1], high[1] = size // 2, (size - 1) // 2
     squares = _ops.pad(input * input, 0, low, high)

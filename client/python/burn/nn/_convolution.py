@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from .._core import ArgumentError, InvalidError, RangeError
 from .. import _ops
 from .._creation import zeros
 from .._tensor import Tensor
@@ -14,7 +15,7 @@ IntOrInts = int | Sequence[int]
 
 def _same(kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> tuple[list[int], list[int]]:
     if any(part != 1 for part in stride):
-        raise RuntimeError("padding='same' is not supported for strided convolutions")
+        raise InvalidError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation)]
     return [part // 2 for part in total], [part - part // 2 for part in total]
 
@@ -26,7 +27,7 @@ def _paddings(padding: Any, kernel: Sequence[int], stride: Sequence[int],
             return _same(kernel, stride, dilation)
         if padding == "valid":
             return [0] * len(kernel), [0] * len(kernel)
-        raise RuntimeError(f"Invalid padding string {padding!r}: it must be 'same' or 'valid'")
+        raise InvalidError(f"Invalid padding string {padding!r}: it must be 'same' or 'valid'")
     parts = each(padding, len(kernel), "padding")
     at_least(parts, 0, "padding")
     return parts, parts
@@ -34,9 +35,9 @@ def _paddings(padding: Any, kernel: Sequence[int], stride: Sequence[int],
 
 def _check_weight(weight: Tensor, places: int, name: str) -> None:
     if not isinstance(weight, Tensor):
-        raise TypeError(f"{name}(): argument 'weight' must be Tensor, not {type(weight).__name__}")
+        raise ArgumentError(f"{name}(): argument 'weight' must be Tensor, not {type(weight).__name__}")
     if weight.dim() != places + 2:
-        raise RuntimeError(f"{name} expects a weight of {places + 2} dims, but got one of size: {list(weight.shape)}")
+        raise InvalidError(f"{name} expects a weight of {places + 2} dims, but got one of size: {list(weight.shape)}")
 
 
 def _conv(places: int, name: str, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any,
@@ -91,18 +92,18 @@ def _conv_transpose(places: int, name: str, input: Tensor, weight: Tensor, bias:
     at_least(padding, 0, "padding")
     at_least(extra, 0, "output_padding")
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation)):
-        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got output_padding: "
+        raise InvalidError(f"output padding must be smaller than either stride or dilation, but got output_padding: "
                            f"{extra}, stride: {stride}, dilation: {dilation}")
     shape = transposed_shape(places, input, weight.shape[2:], stride, padding, extra, dilation)
     if min(shape) < 1:
-        raise RuntimeError(f"Given input size {list(input.shape)} and weight {list(weight.shape)}, the output size "
+        raise InvalidError(f"Given input size {list(input.shape)} and weight {list(weight.shape)}, the output size "
                            f"{shape} is too small")
     low, _ = padding_lists(padding, padding)
     batched = input.dim() == places + 2
     output = _ops.conv_input(input if batched else input.unsqueeze(0), weight, shape, stride, low, dilation, groups)
     if bias is not None:
         if tuple(bias.shape) != (output.shape[1],):
-            raise RuntimeError(f"Given transposed=1, weight of size {list(weight.shape)}, expected bias to be "
+            raise InvalidError(f"Given transposed=1, weight of size {list(weight.shape)}, expected bias to be "
                                f"1-dimensional with {output.shape[1]} elements, but got bias of size {list(bias.shape)}")
         output = output + bias.reshape(-1, *[1] * places)
     return output if batched else output.squeeze(0)
@@ -141,7 +142,7 @@ def _window_arguments(kernel_size: Any, dilation: Any, padding: Any, stride: Any
                                                       (padding, "padding"), (stride, "stride"))]
     for values, least, name in zip(parts, (1, 1, 0, 1), ("kernel_size", "dilation", "padding", "stride")):
         if any(value < least for value in values):
-            raise RuntimeError(f"{name} should be {'greater than zero' if least else 'at least zero'}, got {values}")
+            raise InvalidError(f"{name} should be {'greater than zero' if least else 'at least zero'}, got {values}")
     return parts
 
 
@@ -153,7 +154,7 @@ def unfold(input: Tensor, kernel_size: IntOrInts, dilation: IntOrInts = 1, paddi
     x = input if input.dim() == 4 else input.unsqueeze(0)
     counts = _window_counts(x.shape[2:], kernel, dilation, padding, stride)
     if min(counts) < 1:
-        raise RuntimeError(f"Given input with spatial size {list(x.shape[2:])}, kernel_size={kernel}, dilation={dilation}, "
+        raise InvalidError(f"Given input with spatial size {list(x.shape[2:])}, kernel_size={kernel}, dilation={dilation}, "
                            f"padding={padding}, stride={stride}, calculated shape of the array of sliding blocks as "
                            f"{counts}, but its components must be at least one")
     if any(padding):
@@ -167,17 +168,17 @@ def fold(input: Tensor, output_size: IntOrInts, kernel_size: IntOrInts, dilation
          padding: IntOrInts = 0, stride: IntOrInts = 1) -> Tensor:
     """The adjoint of unfold: sums columns [batch, channels * size, places] into [batch, channels, *output_size]."""
     if input.dim() not in (2, 3):
-        raise RuntimeError(f"Expected 2D (unbatched) or 3D (batched) input to fold, but got input of size: {list(input.shape)}")
+        raise InvalidError(f"Expected 2D (unbatched) or 3D (batched) input to fold, but got input of size: {list(input.shape)}")
     kernel, dilation, padding, stride = _window_arguments(kernel_size, dilation, padding, stride)
     size = each(output_size, 2, "output_size")
     x = input if input.dim() == 3 else input.unsqueeze(0)
     counts = _window_counts(size, kernel, dilation, padding, stride)
     elements = kernel[0] * kernel[1]
     if x.shape[1] % elements:
-        raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+        raise InvalidError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
                            f"input.size(1)={x.shape[1]} and kernel_size={kernel}")
     if min(counts) < 1 or x.shape[2] != counts[0] * counts[1]:
-        raise RuntimeError(f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+        raise InvalidError(f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
                            f"stride={stride}, expected size of input's dimension 2 to match the calculated number of "
                            f"sliding blocks {counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got {x.shape[2]}")
     channels = x.shape[1] // elements
@@ -193,15 +194,15 @@ def unfold_dim(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` elements, `step` apart, of one dim: their number in its place, their elements in a new last dim."""
     rank = self.dim()
     if not -max(rank, 1) <= dimension < max(rank, 1):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(rank, 1)}, {max(rank, 1) - 1}], but "
+        raise RangeError(f"Dimension out of range (expected to be in range of [{-max(rank, 1)}, {max(rank, 1) - 1}], but "
                          f"got {dimension})")
     x = self if rank else self.reshape(1)
     dimension %= max(rank, 1)
     n = x.shape[dimension]
     if size < 0 or size > n:
-        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
+        raise InvalidError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
     if step < 1:
-        raise RuntimeError(f"step is {step} but must be > 0")
+        raise InvalidError(f"step is {step} but must be > 0")
     if size == 0:
         return x.new_empty(*x.shape[:dimension], n // step + 1, *x.shape[dimension + 1:], 0)
     windows = _ops.window(x, (dimension,), ((n - size) // step + 1,), (size,), (step,), (1,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import arange, full, tensor as make_tensor
 from .._functions import cat, stack
@@ -27,11 +28,11 @@ def _rows(targets: Tensor, lengths: list[int]) -> Tensor:
     longest = max(lengths, default=0)
     if targets.dim() == 2:
         if targets.shape[0] != len(lengths) or targets.shape[1] < longest:
-            raise RuntimeError(f"Expected tensor of at least {longest} targets for each of {len(lengths)} rows, got "
+            raise InvalidError(f"Expected tensor of at least {longest} targets for each of {len(lengths)} rows, got "
                                f"shape {list(targets.shape)}")
         return targets[:, :longest]
     if targets.dim() != 1 or targets.shape[0] < sum(lengths):
-        raise RuntimeError(f"Expected at least {sum(lengths)} targets, the sum of target_lengths, got shape "
+        raise InvalidError(f"Expected at least {sum(lengths)} targets, the sum of target_lengths, got shape "
                            f"{list(targets.shape)}")
     places, start = [], 0
     for length in lengths:
@@ -85,7 +86,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     The mean divides each row by its target's length first. zero_infinity gives 0 where no alignment is possible.
     Errors: RuntimeError for lengths that do not fit, ValueError for an unknown reduction."""
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise InvalidError(f"{reduction} is not a valid value for reduction")
     single = log_probs.dim() == 2
     if single:
         log_probs = log_probs.unsqueeze(1)
@@ -93,14 +94,14 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     steps, batch, classes = log_probs.shape
     inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
     if len(inputs) != batch or len(lengths) != batch:
-        raise RuntimeError(f"input_lengths and target_lengths must be of size batch_size {batch}, got {len(inputs)} and "
+        raise InvalidError(f"input_lengths and target_lengths must be of size batch_size {batch}, got {len(inputs)} and "
                            f"{len(lengths)}")
     if not 0 <= blank < classes:
-        raise RuntimeError(f"blank must be in label range 0 to {classes - 1}, got {blank}")
+        raise InvalidError(f"blank must be in label range 0 to {classes - 1}, got {blank}")
     if max(inputs, default=0) > steps:
-        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {max(inputs)}")
+        raise InvalidError(f"Expected input_lengths to have value at most {steps}, but got value {max(inputs)}")
     if min(inputs + lengths, default=0) < 0:
-        raise RuntimeError("input_lengths and target_lengths must not be negative")
+        raise InvalidError("input_lengths and target_lengths must not be negative")
     loss = _negative_log_likelihood(log_probs, _rows(targets, lengths), inputs, lengths, blank)
     valid = (arange(steps).unsqueeze(1) < make_tensor(inputs)).unsqueeze(2)
     mass = _ops.where(valid, _ops.exp(log_probs), 0).sum((0, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .._functions import FUNCTIONS
 from .._tensor import Tensor
 
@@ -39,7 +40,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norms of the differences of all pairs of rows, (0, 1), (0, 2), ... Shapes: [N, M] -> [N * (N - 1) / 2]."""
     if input.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+        raise InvalidError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if input.shape[0] < 2:
         return input.new_zeros(0)
     first, second = FUNCTIONS["triu_indices"](input.shape[0], input.shape[0], 1)
@@ -52,10 +53,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Shapes: input1 [..., in1], input2 [..., in2], weight [out, in1, in2] -> [..., out]."""
     out, in1, in2 = weight.shape
     if tuple(input1.shape[:-1]) != tuple(input2.shape[:-1]):
-        raise RuntimeError(f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and "
+        raise InvalidError(f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and "
                            f"{list(input2.shape)}")
     if input1.shape[-1] != in1 or input2.shape[-1] != in2:
-        raise RuntimeError(f"bilinear(): input sizes {input1.shape[-1]} and {input2.shape[-1]} do not match the "
+        raise InvalidError(f"bilinear(): input sizes {input1.shape[-1]} and {input2.shape[-1]} do not match the "
                            f"weight's {in1} and {in2}")
     between = input1 @ weight.permute(1, 0, 2).reshape(in1, out * in2)
     result = (between.reshape(tuple(input1.shape[:-1]) + (out, in2)) * input2.unsqueeze(-2)).sum(-1)

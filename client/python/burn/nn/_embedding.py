@@ -2,6 +2,7 @@
 """Look-up of vectors by index: embedding and embedding_bag."""
 from __future__ import annotations
 
+from .._core import InvalidError, UnsupportedError
 from .. import _ops
 from .._creation import arange, ones, zeros
 from .._dtype import bool_, int64
@@ -72,26 +73,26 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
 
     Shapes: input [bags, n], or [n] with offsets [bags] where the bags start; weight [rows, width] -> [bags, width]."""
     if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
+        raise InvalidError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None:
         if mode != "sum":
-            raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
-                                      f"supported for mode='sum' (got mode='{mode}'). Please open a feature request.")
+            raise UnsupportedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+                                   f"supported for mode='sum' (got mode='{mode}'). Please open a feature request.")
         if tuple(per_sample_weights.shape) != tuple(input.shape):
-            raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
-                             f"then it must have the same shape as the input ({list(input.shape)})")
+            raise InvalidError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
+                               f"then it must have the same shape as the input ({list(input.shape)})")
     padding = _wrapped(padding_idx, weight.shape[0])
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
-                             "fixed length sequences.")
+            raise InvalidError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+                               "fixed length sequences.")
     elif input.dim() == 1:
         if offsets is None:
-            raise ValueError("offsets has to be a 1D Tensor but got None")
+            raise InvalidError("offsets has to be a 1D Tensor but got None")
         if offsets.dim() != 1:
-            raise ValueError("offsets has to be a 1D Tensor")
+            raise InvalidError("offsets has to be a 1D Tensor")
     else:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+        raise InvalidError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from .._core import InvalidError
 from .._creation import linspace, ones
 from .._dtype import int64
 from .._functions import stack
@@ -23,9 +24,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     of this size [batch, channels, rows, columns] to."""
     size = tuple(size)
     if not theta.dtype.is_floating_point:
-        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+        raise InvalidError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) != 4 or tuple(theta.shape) != (size[0], 2, 3):
-        raise ValueError(f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {size}. Got {tuple(theta.shape)}.")
+        raise InvalidError(f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {size}. Got {tuple(theta.shape)}.")
     rows, columns = size[2:]
     x = _centres(columns, bool(align_corners), theta.dtype).expand(rows, columns)
     y = _centres(rows, bool(align_corners), theta.dtype).unsqueeze(1).expand(rows, columns)
@@ -66,12 +67,12 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     """Elements of [batch, channels, height, width] at the places grid [batch, rows, columns, 2] names as (x, y) in
     [-1, 1]. mode: bilinear or nearest; padding_mode: zeros, border or reflection. ValueError for other modes."""
     if mode not in ("bilinear", "nearest"):
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear' or 'nearest', but got: {mode!r}")
+        raise InvalidError(f"nn.functional.grid_sample(): expected mode to be 'bilinear' or 'nearest', but got: {mode!r}")
     if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
-                         f"but got: {padding_mode!r}")
+        raise InvalidError(f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
+                           f"but got: {padding_mode!r}")
     if input.dim() != 4 or grid.dim() != 4 or grid.shape[3] != 2 or grid.shape[0] != input.shape[0]:
-        raise RuntimeError(f"grid_sampler(): expected input [batch, channels, height, width] and grid [batch, rows, "
+        raise InvalidError(f"grid_sampler(): expected input [batch, channels, height, width] and grid [batch, rows, "
                            f"columns, 2] with equal batches, but got sizes {list(input.shape)} and {list(grid.shape)}")
     height, width = input.shape[2:]
     x = _source(grid[..., 0], width, padding_mode, bool(align_corners))

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any, Callable
 
+from .._core import ArgumentError, InvalidError
 from .. import _ops
 from .._creation import arange, ones_like, zeros
 from .._dtype import bool_, int64, uint8
@@ -37,7 +38,7 @@ def reduction_name(reduction: str, size_average: Any, reduce: Any) -> str:
 def _kind(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
     name = reduction_name(reduction, size_average, reduce)
     if name not in _REDUCTIONS:
-        raise ValueError(f"{name} is not a valid value for reduction; use none, mean or sum")
+        raise InvalidError(f"{name} is not a valid value for reduction; use none, mean or sum")
     return _REDUCTIONS[name]
 
 
@@ -48,7 +49,7 @@ def _reduced(loss: Tensor, kind: int) -> Tensor:
 def _need(name: str, **tensors: Any) -> None:
     for argument, value in tensors.items():
         if not isinstance(value, Tensor):
-            raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+            raise ArgumentError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
 
 
 def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
@@ -66,7 +67,7 @@ def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
 
 def _need_classes(target: Tensor) -> None:
     if target.dtype not in (int64, uint8):
-        raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}; cast it by .long()")
+        raise InvalidError(f"expected target dtype to be int64 or uint8, but got {target.dtype}; cast it by .long()")
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
@@ -79,7 +80,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     _need("cross_entropy_loss", input=input, target=target)
     kind = _kind(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise InvalidError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     smoothing = label_smoothing if label_smoothing else None
     if target.dtype.is_floating_point:
         return _ops.cross_entropy_soft(input, target, weight, smoothing, kind)
@@ -102,14 +103,14 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     Shapes: input [N, C] or [C]; target [N] or []; weight [C]."""
     kind = _kind(reduction, size_average, reduce)
     if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
+        raise InvalidError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
-        raise ValueError(f"weight must be one-dimensional, got shape {list(weight.shape)}")
+        raise InvalidError(f"weight must be one-dimensional, got shape {list(weight.shape)}")
     single = input.dim() == 1
     if single:
         input, target = input.unsqueeze(0), target.reshape(1)
     if input.dim() != 2 or target.dim() != 1 or input.shape[0] != target.shape[0]:
-        raise RuntimeError(f"inconsistent target size: expected one target for each of the rows of input, got input "
+        raise InvalidError(f"inconsistent target size: expected one target for each of the rows of input, got input "
                            f"{list(input.shape)} and target {list(target.shape)}")
     classes = input.shape[1]
     own = input.gather(1, target.unsqueeze(1))
@@ -129,7 +130,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
     Shapes: both [N, C] or [C]. A row of target holds classes; those from the first -1 on do not count."""
     kind = _kind(reduction, size_average, reduce)
     if tuple(input.shape) != tuple(target.shape) or input.dim() not in (1, 2):
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input {list(input.shape)}")
+        raise InvalidError(f"inconsistent target size: {list(target.shape)} for input {list(input.shape)}")
     single = input.dim() == 1
     if single:
         input, target = input.unsqueeze(0), target.unsqueeze(0)
@@ -177,7 +178,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
 
 def _weighted(loss: Tensor, weight: Tensor, kind: int) -> Tensor:
     if tuple(weight.shape) != tuple(loss.shape):
-        raise ValueError(f"Weights and input must have the same size, got {list(weight.shape)} and {list(loss.shape)}.")
+        raise InvalidError(f"Weights and input must have the same size, got {list(weight.shape)} and {list(loss.shape)}.")
     loss = loss * weight
     return loss.sum() / weight.sum() if kind == 1 else _reduced(loss, kind)
 
@@ -188,7 +189,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     _need("huber_loss", input=input, target=target)
     kind = _kind(reduction)
     if delta <= 0:
-        raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
+        raise InvalidError(f"huber_loss does not support non-positive values for delta, got {delta}")
     input, target = _paired(input, target)
     if weight is not None:
         return _weighted(_ops.huber_loss(input, target, delta, 0), weight, kind)
@@ -201,7 +202,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     _need("smooth_l1_loss", input=input, target=target)
     kind = _kind(reduction, size_average, reduce)
     if beta < 0:
-        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
+        raise InvalidError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     input, target = _paired(input, target)
     return _ops.l1_loss(input, target, kind) if beta == 0 else _ops.smooth_l1_loss(input, target, beta, kind)
 
@@ -226,14 +227,14 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     var: a number, or a tensor of input's shape, or of that shape with the last dim 1 or missing."""
     if isinstance(var, (int, float)):
         if var < 0:
-            raise ValueError("var has negative entry/entries")
+            raise InvalidError("var has negative entry/entries")
         var = ones_like(input) * var
     shape = tuple(input.shape)
     if tuple(var.shape) != shape:
         if shape[:-1] == tuple(var.shape):
             var = var.unsqueeze(-1)
         elif shape[:-1] != tuple(var.shape)[:-1] or var.shape[-1] != 1:
-            raise ValueError(f"var is of incorrect size: {list(var.shape)} for input {list(shape)}")
+            raise InvalidError(f"var is of incorrect size: {list(var.shape)} for input {list(shape)}")
     kind = _kind(reduction)
     known = var.detach()
     var = var + (_ops.clamp(known, eps, None) - known)  # the gradient goes through as if nothing was limited
@@ -250,9 +251,9 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     _need("binary_cross_entropy_with_logits", input=input, target=target)
     kind = _kind(reduction, size_average, reduce)
     if tuple(input.shape) != tuple(target.shape):
-        raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
+        raise InvalidError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
     if target.dtype is bool_:
-        raise RuntimeError("binary_cross_entropy_with_logits: the target is bool; cast it to the dtype of the input")
+        raise InvalidError("binary_cross_entropy_with_logits: the target is bool; cast it to the dtype of the input")
     return _ops.bce_with_logits(input, target, weight, pos_weight, kind)
 
 
@@ -262,10 +263,10 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     _need("binary_cross_entropy", input=input, target=target)
     kind = _kind(reduction, size_average, reduce)
     if tuple(input.shape) != tuple(target.shape):
-        raise ValueError(f"Using a target size ({list(target.shape)}) that is different to the input size "
-                         f"({list(input.shape)}) is deprecated. Please ensure they have the same size.")
+        raise InvalidError(f"Using a target size ({list(target.shape)}) that is different to the input size "
+                           f"({list(input.shape)}) is deprecated. Please ensure they have the same size.")
     if target.dtype is not input.dtype:
-        raise RuntimeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype}")
+        raise InvalidError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype}")
     return _ops.bce(input, target, weight, kind)
 
 
@@ -305,7 +306,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """max(0, -target * (input1 - input2) + margin), targets 1 or -1."""
     kind = _kind(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
-        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+        raise InvalidError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                            f"{tuple(input1.shape)}, input2: {tuple(input2.shape)}, target: {tuple(target.shape)} ")
     return _reduced(_ops.clamp(-target * (input1 - input2) + margin, 0, None), kind)
 
@@ -318,9 +319,9 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     kind = _kind(reduction, size_average, reduce)
     rank = target.dim()
     if rank > 1:
-        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (shape {list(target.shape)})")
+        raise InvalidError(f"0D or 1D target tensor expected, multi-target not supported (shape {list(target.shape)})")
     if input1.dim() != rank + 1 or input2.dim() != rank + 1:
-        raise RuntimeError(f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with sizes "
+        raise InvalidError(f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with sizes "
                            f"{list(input1.shape)} and {list(input2.shape)}.")
     squares = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
     cosine = (input1 * input2).sum(-1) / _ops.sqrt(squares)
@@ -336,9 +337,9 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     swap takes the smaller of the negative's distances to anchor and positive."""
     reduction = reduction_name(reduction, size_average, reduce)
     if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+        raise InvalidError(f"margin must be greater than 0, got {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():
-        raise RuntimeError(f"The anchor, positive, and negative tensors are expected to have the same number of "
+        raise InvalidError(f"The anchor, positive, and negative tensors are expected to have the same number of "
                            f"dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and negative "
                            f"{negative.dim()}D inputs")
     return triplet_margin_with_distance_loss(
@@ -352,7 +353,7 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     """triplet_margin_loss with a distance of one's own."""
     kind = _kind(reduction)
     if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+        raise InvalidError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Sequence
 
+from .._core import InvalidError, UnsupportedError
 from .. import _ops
 from .._functions import cat
 from .._tensor import Tensor
@@ -43,15 +44,15 @@ def _ends(input: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
 def _check_ends(input: Tensor, dim: int, low: int, high: int, mode: str) -> None:
     n = input.shape[dim]
     if mode == "reflect" and max(low, high) >= n:
-        raise RuntimeError(f"Argument #4: Padding size should be less than the corresponding input dimension, but got: "
+        raise InvalidError(f"Argument #4: Padding size should be less than the corresponding input dimension, but got: "
                            f"padding ({low}, {high}) at dimension {dim} of input {list(input.shape)}")
     if mode == "circular" and max(low, high) > n:
-        raise RuntimeError(f"Padding value causes wrapping around more than once: ({low}, {high}) at dimension {dim} of "
+        raise InvalidError(f"Padding value causes wrapping around more than once: ({low}, {high}) at dimension {dim} of "
                            f"input {list(input.shape)}")
     if n + low + high <= 0:
-        raise RuntimeError(f"the input size {n}, plus padding {low} and {high}, is not positive at dimension {dim}")
+        raise InvalidError(f"the input size {n}, plus padding {low} and {high}, is not positive at dimension {dim}")
     if n == 0:
-        raise RuntimeError(f"padding {mode!r} needs elements to copy, dimension {dim} of {list(input.shape)} has none")
+        raise InvalidError(f"padding {mode!r} needs elements to copy, dimension {dim} of {list(input.shape)} has none")
 
 
 def _constant(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
@@ -61,7 +62,7 @@ def _constant(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
         dim, (a, b) = rank - 1 - i, pad[2 * i:2 * i + 2]
         n = input.shape[dim]
         if n + a + b < 0:
-            raise RuntimeError(f"The input size {n}, plus negative padding {a} and {b}, resulted in a negative output "
+            raise InvalidError(f"The input size {n}, plus negative padding {a} and {b}, resulted in a negative output "
                                f"size, which is invalid for dimension {dim}")
         low[dim], high[dim] = max(a, 0), max(b, 0)
         crop[dim] = slice(max(-a, 0), n - max(-b, 0))
@@ -81,18 +82,18 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = 
     sizes = tuple(pad)
     rank = input.dim()
     if len(sizes) % 2 or len(sizes) > 2 * rank:
-        raise RuntimeError(f"Padding length should be even and at most twice the number of dimensions of the input, "
+        raise InvalidError(f"Padding length should be even and at most twice the number of dimensions of the input, "
                            f"{2 * rank}, got {len(sizes)}")
     if mode == "constant":
         return _constant(input, sizes, value)
     if mode not in ("reflect", "replicate", "circular"):
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+        raise UnsupportedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f"Padding mode {mode!r} doesn't take in value argument")
+        raise InvalidError(f"Padding mode {mode!r} doesn't take in value argument")
     dims = len(sizes) // 2
     if dims not in (1, 2, 3) or rank not in (dims + 1, dims + 2):
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; got "
-                                  f"{len(sizes)} paddings for a {rank}D input")
+        raise UnsupportedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; got "
+                               f"{len(sizes)} paddings for a {rank}D input")
     pairs = [(rank - 1 - i, sizes[2 * i], sizes[2 * i + 1]) for i in range(dims)]
     for dim, low, high in pairs:
         _check_ends(input, dim, low, high, mode)
@@ -104,14 +105,14 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """[..., C * r * r, H, W] as [..., C, H * r, W * r]."""
     if input.dim() < 3:
-        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+        raise InvalidError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with "
                            f"{input.dim()} dimension(s)")
     r = upscale_factor
     if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+        raise InvalidError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *lead, channels, height, width = input.shape
     if channels % (r * r):
-        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+        raise InvalidError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                            f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
     batch, out = math.prod(lead), channels // (r * r)
     x = input.reshape(batch, out, r, r, height, width).permute(0, 1, 4, 2, 5, 3)
@@ -121,12 +122,12 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """[..., C, H * r, W * r] as [..., C * r * r, H, W]."""
     if input.dim() < 3:
-        raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+        raise InvalidError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
                            f"{input.dim()} dimension(s)")
     r = downscale_factor
     *lead, channels, height, width = input.shape
     if r <= 0 or height % r or width % r:
-        raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+        raise InvalidError(f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
                            f"{height} x {width} is not divisible by {r}")
     x = input.reshape(math.prod(lead), channels, height // r, r, width // r, r).permute(0, 1, 3, 5, 2, 4)
     return x.reshape(*lead, channels * r * r, height // r, width // r)
@@ -135,9 +136,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels (dim 1) of the groups taken in turn."""
     if input.dim() < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+        raise InvalidError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     channels = input.shape[1]
     if groups <= 0 or channels % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+        raise InvalidError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
     shape = tuple(input.shape)
     return input.reshape(shape[0], groups, channels // groups, *shape[2:]).transpose(1, 2).reshape(shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Sequence
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import arange
 from .._tensor import Tensor
@@ -30,12 +31,12 @@ def _windows(places: int, name: str, input: Tensor, kernel_size: Any, stride: An
     at_least(pads, 0, "padding")
     at_least(dilations, 1, "dilation")
     if any(p > (d * (k - 1) + 1) // 2 for p, k, d in zip(pads, kernel, dilations)):
-        raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={pads}, kernel_size={kernel} "
+        raise InvalidError(f"pad should be at most half of effective kernel size, but got pad={pads}, kernel_size={kernel} "
                            f"and dilation={dilations}")
     extents = input.shape[-places:]
     counts = [_count(*parts, ceil_mode) for parts in zip(extents, kernel, strides, pads, dilations)]
     if min(counts) < 1:
-        raise RuntimeError(f"Given input size: {list(input.shape)}. Calculated output size: {counts}. Output size is too small")
+        raise InvalidError(f"Given input size: {list(input.shape)}. Calculated output size: {counts}. Output size is too small")
     reach = [(c - 1) * s + d * (k - 1) + 1 - n - p
              for c, s, d, k, n, p in zip(counts, strides, dilations, kernel, extents, pads)]
     high = [max(r, 0) if ceil_mode else p for r, p in zip(reach, pads)]
@@ -75,7 +76,7 @@ def _avg_pool(places: int, name: str, input: Tensor, kernel_size: Any, stride: A
     windows, beyond = _windows(places, name, input, kernel_size, stride, padding, 1, ceil_mode)
     if divisor_override is not None:
         if divisor_override == 0:
-            raise RuntimeError("divisor must be not zero")
+            raise InvalidError("divisor must be not zero")
         return _ops.avg_pool(input, *windows, 0) * (math.prod(windows[0]) / divisor_override)
     padded = bool(windows[2])
     mode = 0 if not padded or (count_include_pad and not beyond) else 1 if count_include_pad else 2
@@ -132,13 +133,13 @@ def _output_sizes(places: int, name: str, input: Tensor, output_size: Any) -> li
     if len(parts) == 1:
         parts *= places
     if len(parts) != places:
-        raise RuntimeError(f"{name}: output_size must have {places} elements, got {parts}")
+        raise InvalidError(f"{name}: output_size must have {places} elements, got {parts}")
     extents = input.shape[-places:]
     sizes = [n if part is None else int(part) for n, part in zip(extents, parts)]
     if min(sizes) < 0:
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0, got {sizes}")
+        raise InvalidError(f"{name}: elements of output_size must be greater than or equal to 0, got {sizes}")
     if min(extents) < 1:
-        raise RuntimeError(f"{name}: expected input to have non-zero size for non-batch dimensions, but got input of "
+        raise InvalidError(f"{name}: expected input to have non-zero size for non-batch dimensions, but got input of "
                            f"size: {list(input.shape)}")
     return sizes
 
@@ -250,7 +251,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 def _max_unpool(spatial: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any,
                 output_size: Any) -> Tensor:
     if tuple(indices.shape) != tuple(input.shape):
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+        raise InvalidError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
                            f"indices tensor with shape: {list(indices.shape)}")
     kernel, edge = each(kernel_size, spatial, "kernel_size"), each(padding, spatial, "padding")
     step = kernel if stride is None else each(stride, spatial, "stride")
@@ -261,7 +262,7 @@ def _max_unpool(spatial: int, input: Tensor, indices: Tensor, kernel_size: Any, 
         size = tuple(output_size)[-spatial:]
         usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(own, step, edge, kernel))
         if len(size) != spatial or any(not u - s < n < u + s for n, u, s in zip(size, usual, step)):
-            raise ValueError(f"invalid output_size {size!r}: each of the {spatial} sizes must be within a stride of {usual}")
+            raise InvalidError(f"invalid output_size {size!r}: each of the {spatial} sizes must be within a stride of {usual}")
     places = math.prod(size)
     flat = input.new_zeros((*head, places)).scatter(-1, indices.flatten(-spatial), input.flatten(-spatial))
     return flat.reshape((*head, *size))

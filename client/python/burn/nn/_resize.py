@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Sequence
 
+from .._core import InvalidError, UnsupportedError
 from .._creation import arange
 from .._dtype import float32, float64, int64
 from .._tensor import Tensor
@@ -17,21 +18,21 @@ _MODES = ("nearest", "nearest-exact", "area", *_PLACES)
 def _sizes(input: Tensor, places: int, size: Any, scale_factor: Any) -> tuple[list[int], list[float | None]]:
     """Output sizes, and the given factors (None where sizes were given)."""
     if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
+        raise InvalidError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
-        raise ValueError("either size or scale_factor should be defined")
+        raise InvalidError("either size or scale_factor should be defined")
     given = size if size is not None else scale_factor
     parts = list(given) if isinstance(given, (tuple, list)) else [given] * places
     if len(parts) != places:
-        raise ValueError(f"Input and output must have the same number of spatial dimensions, but got input with spatial "
-                         f"dimensions of {list(input.shape[2:])} and output size or factors of {parts}")
+        raise InvalidError(f"Input and output must have the same number of spatial dimensions, but got input with spatial "
+                           f"dimensions of {list(input.shape[2:])} and output size or factors of {parts}")
     if size is not None:
         sizes, factors = [int(part) for part in parts], [None] * places
     else:
         factors = [float(part) for part in parts]
         sizes = [math.floor(n * factor) for n, factor in zip(input.shape[2:], factors)]
     if min(sizes) < 1 or min(input.shape[2:]) < 1:
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {list(input.shape[2:])} and "
+        raise InvalidError(f"Input and output sizes should be greater than 0, but got input {list(input.shape[2:])} and "
                            f"output {sizes}")
     return sizes, factors
 
@@ -107,15 +108,15 @@ def interpolate(input: Tensor, size: int | Sequence[int] | None = None,
     dim), bilinear and bicubic (2), trilinear (3), area. ValueError for arguments that contradict each other."""
     places = input.dim() - 2
     if mode not in _MODES or places not in (1, 2, 3) or _PLACES.get(mode, places) != places:
-        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the "
-                                  f"modes: {' | '.join(_MODES)} (got {mode})")
+        raise UnsupportedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the "
+                               f"modes: {' | '.join(_MODES)} (got {mode})")
     if align_corners is not None and mode not in _PLACES:
-        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic "
-                         "| trilinear")
+        raise InvalidError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic "
+                           "| trilinear")
     if antialias and mode not in ("bilinear", "bicubic"):
-        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+        raise InvalidError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
     if recompute_scale_factor and size is not None:
-        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        raise InvalidError("recompute_scale_factor is not meaningful with an explicit size.")
     sizes, factors = _sizes(input, places, size, scale_factor)
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[places - 1](input, sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from .._core import InvalidError
 from .._tensor import Tensor, assign
 from . import functional as F
 from ._grid import grid_sample
@@ -16,7 +17,7 @@ def _reduction(number: Any) -> str:
     if isinstance(number, str):
         return number
     if number not in (0, 1, 2):
-        raise ValueError(f"reduction is 0 (none), 1 (mean) or 2 (sum), not {number!r}")
+        raise InvalidError(f"reduction is 0 (none), 1 (mean) or 2 (sum), not {number!r}")
     return _REDUCTIONS[number]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from .._core import ArgumentError, InvalidError
 from .._tensor import Tensor
 
 
@@ -15,22 +16,22 @@ def each(value: Any, count: int, name: str) -> tuple[int, ...]:
     if len(parts) == 1:
         return parts * count
     if len(parts) != count:
-        raise RuntimeError(f"{name} must be an int or {count} of them, got {parts}")
+        raise InvalidError(f"{name} must be an int or {count} of them, got {parts}")
     return parts
 
 
 def at_least(parts: Sequence[int], least: int, name: str) -> None:
     if any(part < least for part in parts):
         text = "negative" if least == 0 else "non-positive"
-        raise RuntimeError(f"{text} {name} is not supported, got {tuple(parts)}")
+        raise InvalidError(f"{text} {name} is not supported, got {tuple(parts)}")
 
 
 def check_rank(input: Tensor, places: int, name: str) -> None:
     """A batch dim may be missing."""
     if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+        raise ArgumentError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.dim() not in (places + 1, places + 2):
-        raise RuntimeError(f"Expected {places + 1}D (unbatched) or {places + 2}D (batched) input to {name}, but got "
+        raise InvalidError(f"Expected {places + 1}D (unbatched) or {places + 2}D (batched) input to {name}, but got "
                            f"input of size: {list(input.shape)}")
 
 

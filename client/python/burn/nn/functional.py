@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
+from .._core import InvalidError
 from .. import _ops
 from .._dtype import finfo, float32, int64
 from .._tensor import Tensor
@@ -64,13 +65,13 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the class of each element, in a new last dim; -1 classes: as many as the largest needs."""
     if tensor.dtype is not int64:
-        raise RuntimeError(f"one_hot is only applicable to index tensor of type int64, not {tensor.dtype}")
+        raise InvalidError(f"one_hot is only applicable to index tensor of type int64, not {tensor.dtype}")
     if num_classes == -1:
         if tensor.numel() == 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+            raise InvalidError("Can not infer total number of classes from empty tensor.")
         if int(tensor.min()) < 0:
-            raise RuntimeError("Class values must be non-negative.")
+            raise InvalidError("Class values must be non-negative.")
         num_classes = int(tensor.max()) + 1
     if num_classes < 1:
-        raise RuntimeError(f"num_classes should be positive, got {num_classes}")
+        raise InvalidError(f"num_classes should be positive, got {num_classes}")
     return _ops.one_hot(tensor, num_classes)

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import full, rand
 from .._dtype import bool_, float64
@@ -20,19 +21,19 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     """The factor by which weights before a nonlinearity are made larger. Errors: ValueError for an unknown name."""
     if nonlinearity == "leaky_relu":
         if param is not None and (isinstance(param, bool) or not isinstance(param, (int, float))):
-            raise ValueError(f"negative_slope {param} not a valid number")
+            raise InvalidError(f"negative_slope {param} not a valid number")
         slope = 0.01 if param is None else param
         return math.sqrt(2.0 / (1 + slope * slope))
     if nonlinearity in _CONVOLUTIONS:
         return 1
     if nonlinearity not in _GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}; known: leaky_relu, {', '.join(_GAINS)}")
+        raise InvalidError(f"Unsupported nonlinearity {nonlinearity}; known: leaky_relu, {', '.join(_GAINS)}")
     return _GAINS[nonlinearity]
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+        raise InvalidError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
 
@@ -105,7 +106,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix."""
     if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+        raise InvalidError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(_ops.eye(tensor.shape[0], tensor.shape[1], tensor.dtype))
 
 
@@ -114,10 +115,10 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Kernels of convolutions [out, in, ...] that give each channel as it is."""
     rank = tensor.dim()
     if rank not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+        raise InvalidError("Only tensors with 3, 4, or 5 dimensions are supported")
     out, channels = tensor.shape[:2]
     if out % groups:
-        raise ValueError("dim 0 must be divisible by groups")
+        raise InvalidError("dim 0 must be divisible by groups")
     rows = out // groups
     block = _ops.eye(rows, channels, tensor.dtype)
     plane = stack([block] * groups).reshape((out, channels) + (1,) * (rank - 2))
@@ -143,7 +144,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
         return None
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+        raise InvalidError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"])
 
 
@@ -166,7 +167,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """Rows (or columns, whichever are fewer) that are orthogonal and of length gain. Computed on the client."""
     import numpy as np
     if tensor.dim() < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
+        raise InvalidError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
     rows = tensor.shape[0]
@@ -184,7 +185,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Normal, with the share `sparsity` of each column zero."""
     import numpy as np
     if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+        raise InvalidError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     order = rand(rows, columns, generator=generator).numpy().argsort(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import InvalidError
 from .modules.module import Module
 from .modules.parallel import DataParallel as DataParallel
 
@@ -12,4 +13,4 @@ class DistributedDataParallel(Module):
     """RuntimeError: there is no distributed training."""
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("there is no distributed training: use the module itself; one daemon uses all cores of its device")
+        raise InvalidError("there is no distributed training: use the module itself; one daemon uses all cores of its device")

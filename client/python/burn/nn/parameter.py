@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import ArgumentError, InvalidError
 from .._tensor import Tensor
 
 
@@ -15,7 +16,7 @@ class Parameter(Tensor):
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
-            raise TypeError(f"Parameter() takes a Tensor, got {type(data).__name__}")
+            raise ArgumentError(f"Parameter() takes a Tensor, got {type(data).__name__}")
         parameter = data.detach()._as_subclass(cls)
         if requires_grad:
             parameter.requires_grad_(True)
@@ -63,7 +64,7 @@ class _Uninitialized(Tensor):
     @property
     def shape(self) -> Any:
         """RuntimeError: there is none yet."""
-        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+        raise InvalidError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
                            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
                            "`forward` to initialize the parameters before accessing their attributes.")
 
@@ -75,7 +76,7 @@ class _Uninitialized(Tensor):
         self.data = made
 
     def share_memory_(self) -> Tensor:
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer")
+        raise InvalidError("Can't share memory on an uninitialized parameter or buffer")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"

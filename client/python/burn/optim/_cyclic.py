@@ -6,13 +6,14 @@ import math
 import types
 from typing import Any, Callable
 
+from .._core import ArgumentError, InvalidError
 from ._scheduler import LRScheduler, for_groups, set_rate
 from .optimizer import Optimizer
 
 
 def _momentum_key(optimizer: Optimizer) -> str:
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        raise InvalidError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" if "betas" in optimizer.defaults else "momentum"
 
 
@@ -28,9 +29,9 @@ class CyclicLR(LRScheduler):
                  scale_fn: Callable | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
                  base_momentum: Any = 0.8, max_momentum: Any = 0.9, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+            raise ArgumentError(f"{type(optimizer).__name__} is not an Optimizer")
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
+            raise InvalidError("mode is invalid and scale_fn is None")
         bases = for_groups(optimizer, base_lr, "base_lr")
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, bases):
@@ -93,12 +94,12 @@ class OneCycleLR(LRScheduler):
                  div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
                  last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+            raise ArgumentError(f"{type(optimizer).__name__} is not an Optimizer")
         self.total_steps = self._total(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
-            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+            raise InvalidError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+            raise InvalidError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
         rise, last = float(pct_start * self.total_steps) - 1, self.total_steps - 1
         phases = [(rise, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
@@ -129,12 +130,12 @@ class OneCycleLR(LRScheduler):
     @staticmethod
     def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
         if total_steps is None and (epochs is None or steps_per_epoch is None):
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+            raise InvalidError("You must define either total_steps OR (epochs AND steps_per_epoch)")
         given = {"total_steps": total_steps} if total_steps is not None else \
             {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
         for name, value in given.items():
             if not isinstance(value, int) or value <= 0:
-                raise ValueError(f"Expected positive integer {name}, but got {value}")
+                raise InvalidError(f"Expected positive integer {name}, but got {value}")
         return math.prod(given.values())
 
     def _anneal(self, start: float, end: float, share: float) -> float:
@@ -145,7 +146,7 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list:
         at = self.last_epoch
         if at > self.total_steps:
-            raise ValueError(f"Tried to step {at} times. The specified number of total steps is {self.total_steps}")
+            raise InvalidError(f"Tried to step {at} times. The specified number of total steps is {self.total_steps}")
         begin, phase = 0.0, self._schedule_phases[0]
         for number, phase in enumerate(self._schedule_phases):
             if at <= phase["end_step"] or number == len(self._schedule_phases) - 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Iterable
 
+from .._core import InvalidError
 from .._creation import zeros_like
 from .._dtype import bfloat16
 from .._shape import addmm
@@ -15,7 +16,7 @@ from .optimizer import Optimizer, check
 def _orthogonalized(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
     """Nearly the orthogonal factor of a matrix, by an odd polynomial of degree 5 applied several times in bfloat16."""
     if steps >= 100:
-        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+        raise InvalidError("Number of steps must be less than 100 for computational efficiency")
     a, b, c = coefficients
     x = matrix.to(bfloat16)
     tall = x.shape[0] > x.shape[1]
@@ -34,19 +35,19 @@ class Muon(Optimizer):
                  nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
                  eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:
         if not lr >= 0:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+            raise InvalidError(f"Learning rate should be >= 0 but is: {lr}")
         if not momentum >= 0:
-            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
+            raise InvalidError(f"momentum should be >= 0 but is: {momentum}")
         if not weight_decay >= 0:
-            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
+            raise InvalidError(f"weight decay should be >= 0 but is: {weight_decay}")
         check(adjust_lr_fn in (None, "original", "match_rms_adamw"), "adjust_lr_fn", adjust_lr_fn)
         super().__init__(params, dict(lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov,
                                       ns_coefficients=ns_coefficients, eps=eps, ns_steps=ns_steps, adjust_lr_fn=adjust_lr_fn))
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.dim() != 2:
-                    raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: "
-                                     f"{parameter.shape}")
+                    raise InvalidError(f"Muon only supports 2D parameters whereas we found a parameter with size: "
+                                       f"{parameter.shape}")
 
     def init_state(self, parameter: Tensor, group: dict) -> dict:
         return {"momentum_buffer": zeros_like(parameter)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._core import ArgumentError, InvalidError, UnsupportedError
 from .._tensor import Tensor
 from .optimizer import Optimizer
 
@@ -25,7 +26,7 @@ class LRScheduler:
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+            raise ArgumentError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -56,7 +57,7 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list:
-        raise NotImplementedError(f"{type(self).__name__} gives no get_lr()")
+        raise UnsupportedError(f"{type(self).__name__} gives no get_lr()")
 
     def _rates(self) -> list:
         return [group["lr"] for group in self.optimizer.param_groups]
@@ -87,6 +88,6 @@ def for_groups(optimizer: Optimizer, value: Any, name: str) -> list:
     if not isinstance(value, (list, tuple)):
         return [value] * count
     if len(value) != count:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-                         f"param_groups has {count}.")
+        raise InvalidError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                           f"param_groups has {count}.")
     return list(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable
 
+from .._core import InvalidError
 from .._functions import cat
 from .._tensor import Tensor, enable_grad, no_grad
 from .optimizer import Optimizer, check
@@ -105,7 +106,7 @@ class LBFGS(Optimizer):
                                       tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
                                       history_size=history_size, line_search_fn=line_search_fn))
         if len(self.param_groups) != 1:
-            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+            raise InvalidError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
     def _flat_gradient(self) -> Tensor:
@@ -190,7 +191,7 @@ class LBFGS(Optimizer):
             former, used = loss, 0
             if group["line_search_fn"] is not None:
                 if group["line_search_fn"] != "strong_wolfe":
-                    raise RuntimeError("only 'strong_wolfe' is supported")
+                    raise InvalidError("only 'strong_wolfe' is supported")
                 start = [p.detach().clone() for p in self._params]
                 evaluate = self._evaluate_at(closure, start, d)
                 loss, gradient, t, used = _strong_wolfe(evaluate, t, d, loss, gradient, slope)

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from typing import Any, Callable, Iterable, Sequence
 
+from .._core import ArgumentError, InvalidError
 from ._cyclic import CyclicLR, OneCycleLR
 from ._scheduler import LRScheduler, copy_rate, for_groups, set_rate
 from .optimizer import Optimizer
@@ -21,7 +22,7 @@ _LRScheduler = LRScheduler
 def _functions(given: Any, count: int, what: str) -> list[Callable]:
     functions = list(given) if isinstance(given, (list, tuple)) else [given] * count
     if len(functions) != count:
-        raise ValueError(f"Expected {count} {what}, but got {len(functions)}")
+        raise InvalidError(f"Expected {count} {what}, but got {len(functions)}")
     return functions
 
 
@@ -105,7 +106,7 @@ class ConstantLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1:
-            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+            raise InvalidError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -127,9 +128,9 @@ class LinearLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 < start_factor <= 1:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+            raise InvalidError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if not 0 <= end_factor <= 1:
-            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+            raise InvalidError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -209,11 +210,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
                  last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+            raise InvalidError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+            raise InvalidError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, (int, float)):
-            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+            raise InvalidError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
         self.T_0 = self.T_i = T_0
         self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
@@ -232,7 +233,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_cur -= self.T_i
                 self.T_i *= self.T_mult
         elif epoch < 0:
-            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+            raise InvalidError(f"Expected non-negative epoch, but got {epoch}")
         elif epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:
@@ -250,16 +251,16 @@ class SequentialLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
                  last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no "
-                             "scheduler.")
+            raise InvalidError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no "
+                               "scheduler.")
         for number, scheduler in enumerate(schedulers):
             if getattr(scheduler, "optimizer", None) is not optimizer:
-                raise ValueError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but "
-                                 f"got scheduler {type(scheduler).__name__} at index {number} that does not")
+                raise InvalidError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but "
+                                   f"got scheduler {type(scheduler).__name__} at index {number} that does not")
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the "
-                             f"number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
-                             f"milestones to be equal to {len(milestones)}")
+            raise InvalidError("Sequential Schedulers expects number of schedulers provided to be one more than the "
+                               f"number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
+                               f"milestones to be equal to {len(milestones)}")
         self._schedulers, self._milestones = list(schedulers), list(milestones)
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
         for group in optimizer.param_groups:
@@ -294,11 +295,11 @@ class ChainedScheduler(LRScheduler):
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no "
-                             "scheduler.")
+            raise InvalidError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no "
+                               "scheduler.")
         optimizer = optimizer or schedulers[0].optimizer
         if any(scheduler.optimizer is not optimizer for scheduler in schedulers):
-            raise ValueError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer")
+            raise InvalidError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer")
         self._schedulers, self.optimizer = list(schedulers), optimizer
         self._last_lr = [copy_rate(group["lr"]) for group in optimizer.param_groups]
 
@@ -317,13 +318,13 @@ class ReduceLROnPlateau(LRScheduler):
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0,
                  eps: float = 1e-8) -> None:
         if factor >= 1.0:
-            raise ValueError("Factor should be < 1.0.")
+            raise InvalidError("Factor should be < 1.0.")
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+            raise ArgumentError(f"{type(optimizer).__name__} is not an Optimizer")
         if mode not in ("min", "max"):
-            raise ValueError(f"mode {mode} is unknown!")
+            raise InvalidError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
-            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+            raise InvalidError(f"threshold mode {threshold_mode} is unknown!")
         self.optimizer, self.factor, self.patience, self.cooldown, self.eps = optimizer, factor, patience, cooldown, eps
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.min_lrs = for_groups(optimizer, min_lr, "min_lr")

@@ -11,6 +11,7 @@ from collections import OrderedDict, defaultdict
 from typing import Any, Callable, Iterable, Iterator
 
 from .. import _core
+from .._core import ArgumentError, InvalidError, UnsupportedError
 from .._tensor import Tensor, assign, enable_grad, no_grad
 
 
@@ -24,7 +25,7 @@ required = _Required()
 
 def check(ok: bool, text: str, value: Any) -> None:
     if not ok:
-        raise ValueError(f"Invalid {text}: {value}")
+        raise InvalidError(f"Invalid {text}: {value}")
 
 
 _alive: "weakref.WeakSet[Optimizer]" = weakref.WeakSet()
@@ -126,11 +127,11 @@ class Optimizer:
 
     def __init__(self, params: Iterable[Any], defaults: dict) -> None:
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            "a single Tensor; use [tensor]")
+            raise ArgumentError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                                "a single Tensor; use [tensor]")
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise InvalidError("optimizer got an empty parameter list")
         self.defaults, self.state, self.param_groups = defaults, defaultdict(dict), []
         self._opt_called = False  # schedulers warn if they come first
         self._step_pre_hooks: dict = OrderedDict()
@@ -143,11 +144,11 @@ class Optimizer:
 
     def add_param_group(self, param_group: dict) -> None:
         if not isinstance(param_group, dict):
-            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+            raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
         if isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of "
-                            "tensors in sets will change between runs. Please use a list instead.")
+            raise ArgumentError("optimizer parameters need to be organized in ordered collections, but the ordering of "
+                                "tensors in sets will change between runs. Please use a list instead.")
         params = [params] if isinstance(params, Tensor) else list(params)
         named = [p for p in params if isinstance(p, tuple)]
         group = {"params": [p[1] if isinstance(p, tuple) else p for p in params],
@@ -157,19 +158,19 @@ class Optimizer:
         self._check_parameters(group["params"])
         for name, value in self.defaults.items():
             if value is required and name not in group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+                raise InvalidError(f"parameter group didn't specify a value of required optimization parameter {name}")
             group.setdefault(name, value)
         self.param_groups.append(group)
 
     def _check_parameters(self, params: list) -> None:
         for parameter in params:
             if not isinstance(parameter, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter)}")
+                raise ArgumentError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter)}")
             if not (parameter.is_leaf or parameter.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise InvalidError("can't optimize a non-leaf Tensor")
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if known & {id(p) for p in params}:
-            raise ValueError("some parameters appear in more than one parameter group")
+            raise InvalidError("some parameters appear in more than one parameter group")
         if len({id(p) for p in params}) != len(params):
             warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause "
                           "an error", stacklevel=4)
@@ -219,7 +220,7 @@ class Optimizer:
         """Adds what update() would make at the first step; a traced program cannot, it runs at every step."""
 
     def update(self, parameter: Tensor, gradient: Tensor, state: dict, group: dict) -> None:
-        raise NotImplementedError(f"{type(self).__name__} has no update rule")
+        raise UnsupportedError(f"{type(self).__name__} has no update rule")
 
     # ---- state ----
 
@@ -241,14 +242,14 @@ class Optimizer:
         apart); float state gets the parameters' dtypes."""
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups: "
-                             f"{len(groups)}, the optimizer has {len(self.param_groups)}")
+            raise InvalidError("loaded state dict has a different number of parameter groups: "
+                               f"{len(groups)}, the optimizer has {len(self.param_groups)}")
         by_number = {}
         for own, loaded in zip(self.param_groups, groups):
             if len(own["params"]) != len(loaded["params"]):
-                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of "
-                                 f"optimizer's group: {len(loaded['params'])} parameters, the optimizer's has "
-                                 f"{len(own['params'])}")
+                raise InvalidError("loaded state dict contains a parameter group that doesn't match the size of "
+                                   f"optimizer's group: {len(loaded['params'])} parameters, the optimizer's has "
+                                   f"{len(own['params'])}")
             by_number.update(zip(loaded["params"], own["params"]))
         for own, loaded in zip(self.param_groups, groups):
             own.update({k: v for k, v in loaded.items() if k != "params"})
@@ -355,7 +356,7 @@ def capturable(defaults: dict, foreach: Any = None, capturable: bool | None = Fa
                fused: Any = False) -> dict:
     """Adds options that choose among PyTorch's implementations: they are kept, all updates are one launch anyway."""
     if differentiable:
-        raise RuntimeError("differentiable=True is not offered: write the update with autograd.grad(create_graph=True)")
+        raise InvalidError("differentiable=True is not offered: write the update with autograd.grad(create_graph=True)")
     defaults["foreach"] = foreach
     if capturable is not None:
         defaults["capturable"] = capturable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import full_like, zeros_like
 from .._tensor import Tensor
@@ -18,7 +19,7 @@ class Rprop(Optimizer):
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
         check(lr >= 0, "learning rate", lr)
         if not 0 < etas[0] < 1 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+            raise InvalidError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         defaults = dict(lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize)
         super().__init__(params, with_choices(defaults, foreach, capturable, differentiable))
 

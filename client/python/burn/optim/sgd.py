@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable
 
+from .._core import InvalidError
 from .. import _ops
 from .._creation import zeros_like
 from .._tensor import Tensor, assign
@@ -20,7 +21,7 @@ class SGD(Optimizer):
         check(momentum >= 0, "momentum value", momentum)
         check(weight_decay >= 0, "weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+            raise InvalidError("Nesterov momentum requires a momentum and zero dampening")
         defaults = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
                         maximize=maximize)
         super().__init__(params, capturable(defaults, foreach, None, differentiable, fused))
@@ -37,7 +38,7 @@ class SGD(Optimizer):
             return
         before = state.get("momentum_buffer")
         if before is None and tracing():
-            raise RuntimeError("a first step of SGD with dampening cannot be traced: take one step before burn.jit")
+            raise InvalidError("a first step of SGD with dampening cannot be traced: take one step before burn.jit")
         new, buffer = _ops.sgd_momentum_step(parameter, gradient, before, group["lr"], group["momentum"],
                                              group["dampening"], decay, group["nesterov"], group["maximize"])
         assign(parameter, new)

@@ -6,6 +6,7 @@ import math
 from copy import deepcopy
 from typing import Any, Callable, Iterable
 
+from .._core import InvalidError
 from .._tensor import Tensor, no_grad
 from ..nn import Module
 from ._scheduler import LRScheduler, for_groups
@@ -17,7 +18,7 @@ __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 
 def _check_decay(decay: float) -> None:
     if not 0.0 <= decay <= 1.0:
-        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+        raise InvalidError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable:
@@ -124,9 +125,9 @@ class SWALR(LRScheduler):
     def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
                  last_epoch: int = -1) -> None:
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
+            raise InvalidError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+            raise InvalidError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         for group, lr in zip(optimizer.param_groups, for_groups(optimizer, swa_lr, "swa_lr")):
             group["swa_lr"] = lr
         self.anneal_epochs, self._anneal_strategy = anneal_epochs, anneal_strategy

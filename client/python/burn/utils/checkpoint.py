@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._core import InvalidError
+
 
 def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None, context_fn: Callable | None = None,
                determinism_check: str = "default", debug: bool = False, early_stop: bool = True,
                preserve_rng_state: bool = True, **kwargs: Any) -> Any:
     """function(*args, **kwargs)."""
     if use_reentrant and kwargs:
-        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        raise InvalidError("Unexpected keyword arguments: " + ",".join(kwargs))
     return function(*args, **kwargs)
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections import OrderedDict
 from typing import Any, Callable, NamedTuple
 
-from ..._core import grad_enabled
+from ..._core import InvalidError, grad_enabled
 
 CALLED = ("forward_pre", "forward", "backward", "backward_pre")  # those that a call of the module looks at
 
@@ -69,7 +69,7 @@ class Hooks:
                 changed = hook.function(module, args, kwargs)
                 if changed is not None:
                     if not isinstance(changed, tuple) or len(changed) != 2:
-                        raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                        raise InvalidError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
                                            f"but got {changed}.")
                     args, kwargs = changed
             else:

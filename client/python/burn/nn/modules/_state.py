@@ -6,6 +6,7 @@ import difflib
 from collections import OrderedDict, namedtuple
 from typing import Any
 
+from ..._core import ArgumentError, InvalidError
 from ..._creation import as_tensor
 from ..._tensor import Tensor, no_grad
 from ..parameter import Parameter, is_lazy
@@ -73,7 +74,7 @@ def _like_tensor(value: Any) -> bool:
 def load_into(module: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
     """Checks everything first, then changes the module."""
     if not hasattr(state_dict, "keys") or not hasattr(state_dict, "__getitem__"):
-        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
+        raise ArgumentError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
     state = OrderedDict(state_dict)
     missing: list[str] = []
     unexpected: list[str] = []
@@ -109,7 +110,7 @@ def load_into(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incom
     if strict and missing:
         problems.insert(0, f"Missing key(s) in state_dict: {_listed(missing, unexpected)}. ")
     if problems:
-        raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(problems))
+        raise InvalidError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(problems))
     with no_grad():
         for key, target in targets.items():
             if key in state:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import InvalidError
 from ..._tensor import Tensor
 from ...autograd import Function
 
@@ -88,6 +89,6 @@ class Watch:
 
     def _checked(self, changed: tuple, before: tuple, kind: str) -> tuple:
         if len(changed) != len(before):
-            raise RuntimeError(f"the {kind} hook of {type(self._module).__name__} returned {len(changed)} gradients "
+            raise InvalidError(f"the {kind} hook of {type(self._module).__name__} returned {len(changed)} gradients "
                                f"instead of {len(before)}")
         return changed

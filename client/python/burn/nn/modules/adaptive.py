@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any, Sequence
 
+from ..._core import InvalidError
 from ..._functions import cat
 from ..._tensor import Tensor
 from .. import functional as F
@@ -27,11 +28,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
-            raise ValueError("cutoffs should be a sequence of length larger than 0")
+            raise InvalidError("cutoffs should be a sequence of length larger than 0")
         if cutoffs != sorted(set(cutoffs)) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1 or any(
                 int(c) != c for c in cutoffs):
-            raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where "
-                             "each value is between 1 and n_classes-1")
+            raise InvalidError("cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where "
+                               "each value is between 1 and n_classes-1")
         self.in_features, self.n_classes, self.div_value, self.head_bias = in_features, n_classes, div_value, head_bias
         self.cutoffs = [*cutoffs, n_classes]
         self.shortlist_size, self.n_clusters = cutoffs[0], len(cutoffs)
@@ -61,12 +62,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input: Tensor, target: Tensor) -> Any:
         single = target.dim() == 0
         if target.dim() > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+            raise InvalidError("0D or 1D target tensor expected, multi-target not supported")
         if input.dim() != (1 if single else 2):
-            raise RuntimeError(f"{'0D' if single else '1D'} target tensor expects {'1D' if single else '2D'} input tensors, "
+            raise InvalidError(f"{'0D' if single else '1D'} target tensor expects {'1D' if single else '2D'} input tensors, "
                                f"but found inputs with sizes {tuple(input.shape)}.")
         if not single and input.shape[0] != target.shape[0]:
-            raise RuntimeError("Input and target should have the same size in the batch dimension.")
+            raise InvalidError("Input and target should have the same size in the batch dimension.")
         found = self.log_prob(input).gather(-1, target.unsqueeze(-1)).squeeze(-1)
         return ASMoutput(found, -found.mean())
 

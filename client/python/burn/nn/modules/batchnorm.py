@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import InvalidError, UnsupportedError
 from ..._creation import empty, ones, tensor, zeros
 from ..._dtype import float32, int64
 from ..._tensor import Tensor
@@ -43,11 +44,11 @@ class _Norm(Module):
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+        raise UnsupportedError(f"{type(self).__name__} does not say which inputs it takes")
 
     def _need_dims(self, input: Tensor, *dims: int) -> None:
         if input.dim() not in dims:
-            raise ValueError(f"expected {' or '.join(f'{dim}D' for dim in dims)} input (got {input.dim()}D input)")
+            raise InvalidError(f"expected {' or '.join(f'{dim}D' for dim in dims)} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
@@ -108,8 +109,8 @@ class _InstanceNorm(_Norm):
         batched = input.dim() == self.places + 2
         channels = input.shape[1 if batched else 0]
         if self.affine and channels != self.num_features:
-            raise ValueError(f"expected input's size at dim={1 if batched else 0} to match num_features "
-                             f"({self.num_features}), but got: {channels}.")
+            raise InvalidError(f"expected input's size at dim={1 if batched else 0} to match num_features "
+                               f"({self.num_features}), but got: {channels}.")
         output = F.instance_norm(input if batched else input.unsqueeze(0), self.running_mean, self.running_var,
                                  self.weight, self.bias, self.training or not self.track_running_stats, self.momentum,
                                  self.eps)
@@ -141,7 +142,7 @@ class GroupNorm(Module):
                  dtype: Any = None, *, bias: bool = True) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+            raise InvalidError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             self.register_parameter(name, Parameter(empty(num_channels, dtype=dtype, device=device)) if wanted else None)

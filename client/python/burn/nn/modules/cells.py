@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._core import InvalidError
 from ..._creation import empty, zeros
 from ..._tensor import Tensor
 from .. import init
@@ -42,22 +43,22 @@ class RNNCellBase(Module):
         """Input and states as [batch, width]."""
         name = type(self).__name__
         if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+            raise InvalidError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
+            raise InvalidError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
         batched = input if input.dim() == 2 else input.unsqueeze(0)
         made = []
         for state in states:
             if state is None:
                 state = zeros(batched.shape[0], self.hidden_size, dtype=input.dtype)
             elif state.dim() not in (1, 2):
-                raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead")
+                raise InvalidError(f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead")
             state = state if state.dim() == 2 else state.unsqueeze(0)
             if state.shape[1] != self.hidden_size:
-                raise RuntimeError(f"hidden has inconsistent hidden_size: got {state.shape[1]}, "
+                raise InvalidError(f"hidden has inconsistent hidden_size: got {state.shape[1]}, "
                                    f"expected {self.hidden_size}")
             if state.shape[0] != batched.shape[0]:
-                raise RuntimeError(f"Input batch size {batched.shape[0]} doesn't match hidden batch size "
+                raise InvalidError(f"Input batch size {batched.shape[0]} doesn't match hidden batch size "
                                    f"{state.shape[0]}")
             made.append(state)
         return batched, made
@@ -80,7 +81,7 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+            raise InvalidError(f"Unknown nonlinearity: {self.nonlinearity}")
         x, (h,) = self._prepared(input, hx)
         h = rnn_step(x, h, *self._weights(), self.nonlinearity == "relu")
         return h if input.dim() == 2 else h.squeeze(0)

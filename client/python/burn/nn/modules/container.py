@@ -6,6 +6,7 @@ import operator
 from collections import OrderedDict
 from typing import Any, Iterable, Iterator, Mapping, Self
 
+from ..._core import ArgumentError, InvalidError, RangeError
 from .module import Module
 
 
@@ -13,9 +14,9 @@ def _position(index: Any, length: int) -> int:
     try:
         index = operator.index(index)
     except TypeError:
-        raise TypeError(f"an index is an integer or a slice, got {type(index).__name__}") from None
+        raise ArgumentError(f"an index is an integer or a slice, got {type(index).__name__}") from None
     if not -length <= index < length:
-        raise IndexError(f"index {index} is out of range")
+        raise RangeError(f"index {index} is out of range")
     return index % length if length else 0
 
 
@@ -52,8 +53,8 @@ class _Numbered(Module):
     def extend(self, modules: Iterable[Module]) -> Self:
         """Adds modules at the end."""
         if not hasattr(modules, "__iter__"):
-            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got "
-                            f"{type(modules).__name__}")
+            raise ArgumentError(f"{type(self).__name__}.extend should be called with an iterable, but got "
+                                f"{type(modules).__name__}")
         for module in list(modules):
             self.append(module)
         return self
@@ -63,7 +64,7 @@ class _Numbered(Module):
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
-            raise IndexError(f"Index out of range: {index}")
+            raise RangeError(f"Index out of range: {index}")
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -107,19 +108,19 @@ class Sequential(_Numbered):
 
     def __add__(self, other: Any) -> "Sequential":
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+            raise InvalidError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return Sequential(*self, *other)
 
     def __iadd__(self, other: Any) -> Self:
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+            raise InvalidError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return self.extend(other)
 
     def __mul__(self, other: int) -> "Sequential":
         if not isinstance(other, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+            raise ArgumentError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
-            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+            raise InvalidError(f"Non-positive multiplication factor {other} for {type(self)}")
         return Sequential(*(module for _ in range(other) for module in self))
 
     __rmul__ = __mul__
@@ -216,7 +217,7 @@ class ModuleDict(Module):
     def update(self, modules: Any) -> None:
         """Adds modules of a mapping or of pairs; those of known keys are replaced."""
         if not hasattr(modules, "__iter__"):
-            raise TypeError(f"ModuleDict.update should be called with an iterable of key/value pairs, but got "
-                            f"{type(modules).__name__}")
+            raise ArgumentError(f"ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                                f"{type(modules).__name__}")
         for key, module in modules.items() if hasattr(modules, "items") else modules:
             self[key] = module

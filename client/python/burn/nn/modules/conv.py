@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Sequence
 
+from ..._core import InvalidError
 from ..._creation import empty
 from ..._tensor import Tensor
 from .. import functional as F
@@ -29,13 +30,13 @@ class _Conv(Module):
                  padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         if groups <= 0:
-            raise ValueError("groups must be a positive integer")
+            raise InvalidError("groups must be a positive integer")
         if in_channels % groups != 0:
-            raise ValueError(f"in_channels must be divisible by groups, got {in_channels} and {groups}")
+            raise InvalidError(f"in_channels must be divisible by groups, got {in_channels} and {groups}")
         if out_channels % groups != 0:
-            raise ValueError(f"out_channels must be divisible by groups, got {out_channels} and {groups}")
+            raise InvalidError(f"out_channels must be divisible by groups, got {out_channels} and {groups}")
         if padding_mode not in _MODES:
-            raise ValueError(f"padding_mode must be one of {set(_MODES)}, but got padding_mode={padding_mode!r}")
+            raise InvalidError(f"padding_mode must be one of {set(_MODES)}, but got padding_mode={padding_mode!r}")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = each(kernel_size, self.places, "kernel_size")
         self.stride = each(stride, self.places, "stride")
@@ -43,9 +44,9 @@ class _Conv(Module):
         self.padding_mode = padding_mode
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
-                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'valid', 'same'")
+                raise InvalidError(f"Invalid padding string {padding!r}, should be one of 'valid', 'same'")
             if padding == "same" and any(part != 1 for part in self.stride):
-                raise ValueError("padding='same' is not supported for strided convolutions")
+                raise InvalidError("padding='same' is not supported for strided convolutions")
             self.padding: Any = padding
         else:
             self.padding = each(padding, self.places, "padding")
@@ -120,7 +121,7 @@ class _ConvTranspose(_Conv):
                  padding: IntOrInts = 0, output_padding: IntOrInts = 0, groups: int = 1, bias: bool = True,
                  dilation: IntOrInts = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
         if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+            raise InvalidError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         self.output_padding: Any = ()
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
                          device, dtype)
@@ -134,8 +135,8 @@ class _ConvTranspose(_Conv):
         for i, n in enumerate(input.shape[-self.places:]):
             least = (n - 1) * self.stride[i] - 2 * self.padding[i] + self.dilation[i] * (self.kernel_size[i] - 1) + 1
             if not least <= wanted[i] < least + self.stride[i]:
-                raise ValueError(f"requested an output size of {wanted}, but place dim {i} takes {least} to "
-                                 f"{least + self.stride[i] - 1} (for an input of {tuple(input.shape[-self.places:])})")
+                raise InvalidError(f"requested an output size of {wanted}, but place dim {i} takes {least} to "
+                                   f"{least + self.stride[i] - 1} (for an input of {tuple(input.shape[-self.places:])})")
             extra.append(wanted[i] - least)
         return tuple(extra)
 

@@ -2,6 +2,7 @@
 """Dropout of elements and of channels."""
 from __future__ import annotations
 
+from ..._core import InvalidError
 from ..._tensor import Tensor
 from .. import functional as F
 from .module import Module
@@ -11,7 +12,7 @@ class _Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+            raise InvalidError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
 
     def extra_repr(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._core import ArgumentError, InvalidError
 from ..._creation import empty
 from ..._tensor import Tensor
 from .. import functional as F
@@ -68,7 +69,7 @@ class Bilinear(Module):
                  dtype: Any = None) -> None:
         super().__init__()
         if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+            raise InvalidError(f"in1_features must be > 0, but got {in1_features}")
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype, device=device))
         self.register_parameter("bias", Parameter(empty(out_features, dtype=dtype, device=device)) if bias else None)
@@ -108,9 +109,9 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
         if not isinstance(dim, int):
-            raise TypeError(f"unflattened dims are named by int, not {type(dim).__name__}")
+            raise ArgumentError(f"unflattened dims are named by int, not {type(dim).__name__}")
         if not isinstance(unflattened_size, (tuple, list)) or not all(isinstance(n, int) for n in unflattened_size):
-            raise TypeError(f"unflattened_size must be a tuple of ints, got {unflattened_size!r}")
+            raise ArgumentError(f"unflattened_size must be a tuple of ints, got {unflattened_size!r}")
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Callable, Iterator, Self
 
+from ..._core import ArgumentError, InvalidError, UnsupportedError
 from ..._tensor import Tensor, no_grad
 from ..parameter import Buffer, Parameter
 from ._hooks import Hooks, RemovableHandle
@@ -26,7 +27,7 @@ class Module:
         set_("_hooks", Hooks())
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise UnsupportedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         hooks = self._hooks
@@ -39,7 +40,7 @@ class Module:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call: "
                                  "call super().__init__() first")
         if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
+            raise ArgumentError(f"{what} name should be a string. Got {type(name).__name__}")
         if "." in name or not name:
             raise KeyError(f"{what} name must be a non-empty string without a dot, got {name!r}")
         if hasattr(self, name) and name not in self.__dict__[table]:
@@ -49,23 +50,23 @@ class Module:
         """Makes param a parameter of the module; None keeps the name without a value."""
         self._check_name(name, "_parameters", "parameter")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
-                            "(burn.nn.Parameter or None required)")
+            raise ArgumentError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                                "(burn.nn.Parameter or None required)")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Makes a tensor part of the module's state, but not a parameter; if not persistent not of state_dict."""
         self._check_name(name, "_buffers", "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
-                            "(burn Tensor or None required)")
+            raise ArgumentError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
+                                "(burn Tensor or None required)")
         self._buffers[name] = tensor
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
     def add_module(self, name: str, module: "Module | None") -> None:
         """Makes a module a child under a name."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{module!r} is not a Module subclass")
+            raise ArgumentError(f"{module!r} is not a Module subclass")
         self._check_name(name, "_modules", "module")
         self._modules[name] = module
 
@@ -137,18 +138,18 @@ class Module:
             self._modules[name] = value
         elif name in tables.get("_parameters", ()):
             if value is not None:
-                raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' "
-                                "(burn.nn.Parameter or None expected)")
+                raise ArgumentError(f"cannot assign '{type(value).__name__}' as parameter '{name}' "
+                                    "(burn.nn.Parameter or None expected)")
             self._parameters[name] = None
         elif name in tables.get("_modules", ()):
             if value is not None:
-                raise TypeError(f"cannot assign '{type(value).__name__}' as child module '{name}' "
-                                "(burn.nn.Module or None expected)")
+                raise ArgumentError(f"cannot assign '{type(value).__name__}' as child module '{name}' "
+                                    "(burn.nn.Module or None expected)")
             self._modules[name] = None
         elif name in tables.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' "
-                                "(burn.Tensor or None expected)")
+                raise ArgumentError(f"cannot assign '{type(value).__name__}' as buffer '{name}' "
+                                    "(burn.Tensor or None expected)")
             self._buffers[name] = value
         else:
             super().__setattr__(name, value)
@@ -256,7 +257,7 @@ class Module:
         """Puts a module in place of the one of a path."""
         path, _, name = target.rpartition(".")
         if not name:
-            raise ValueError("Cannot set the submodule without a target name!")
+            raise InvalidError("Cannot set the submodule without a target name!")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
             raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
@@ -291,7 +292,7 @@ class Module:
     def train(self, mode: bool = True) -> Self:
         """Sets training mode of the module and all below it."""
         if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
+            raise InvalidError("training mode is expected to be boolean")
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -335,8 +336,8 @@ class Module:
         kwargs = {name: value for name, value in kwargs.items() if name not in ("memory_format", "non_blocking")}
         wanted = kwargs.get("dtype", next((item for item in args if isinstance(item, Dtype)), None))
         if isinstance(wanted, Dtype) and not wanted.is_floating_point:
-            raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
-                            f"dtype={wanted}")
+            raise ArgumentError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                                f"dtype={wanted}")
         devices = [item for item in args if not isinstance(item, (Dtype, bool))]
 
         def convert(tensor: Tensor) -> Tensor:
@@ -393,11 +394,11 @@ class Module:
 
     def get_extra_state(self) -> Any:
         """What state_dict holds besides tensors; modules that have such a state define this and set_extra_state."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
+        raise InvalidError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
         """Takes what get_extra_state gave."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
+        raise InvalidError("Reached a code path in Module.set_extra_state() that should never be called.")
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
                    keep_vars: bool = False) -> "OrderedDict[str, Tensor]":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import InvalidError
 from ..._tensor import Tensor
 from .. import functional as F
 from .module import Module
@@ -13,7 +14,7 @@ def _sizes(padding: Any, dims: int) -> tuple[int, ...]:
     if isinstance(padding, int):
         return (padding,) * (2 * dims)
     if len(padding) != 2 * dims:
-        raise ValueError(f"padding is an int or {2 * dims} ints, got {padding}")
+        raise InvalidError(f"padding is an int or {2 * dims} ints, got {padding}")
     return tuple(padding)
 
 

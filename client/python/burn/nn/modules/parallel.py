@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import InvalidError
 from ..._tensor import Tensor
 from .batchnorm import BatchNorm1d
 from .module import Module
@@ -31,7 +32,7 @@ class SyncBatchNorm(BatchNorm1d):
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
-            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+            raise InvalidError(f"expected at least 2D input (got {input.dim()}D input)")
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

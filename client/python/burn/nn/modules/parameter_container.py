@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Iterable, Iterator, Mapping, Self
 
+from ..._core import ArgumentError, InvalidError, RangeError, UnsupportedError
 from ..._legacy import typename
 from ..._tensor import Tensor
 from ..parameter import Parameter
@@ -15,7 +16,7 @@ class _Values(Module):
     """Values as attributes, under the keys that a subclass keeps."""
 
     def _keys(self) -> list[str]:
-        raise NotImplementedError
+        raise UnsupportedError
 
     def _put(self, key: str, value: Any) -> None:
         setattr(self, key, Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value)
@@ -34,7 +35,7 @@ class _Values(Module):
         return "\n".join(f"  ({key}): {self._text(getattr(self, key))}" for key in self._keys())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"{self._get_name()} should not be called.")
+        raise InvalidError(f"{self._get_name()} should not be called.")
 
 
 class ParameterList(_Values):
@@ -52,7 +53,7 @@ class ParameterList(_Values):
     def _at(self, index: Any) -> str:
         index = operator.index(index)
         if not -self._size <= index < self._size:
-            raise IndexError(f"index {index} is out of range")
+            raise RangeError(f"index {index} is out of range")
         return str(index % self._size)
 
     def __len__(self) -> int:
@@ -78,7 +79,7 @@ class ParameterList(_Values):
     def extend(self, values: Iterable[Any]) -> Self:
         """Adds values at the end."""
         if isinstance(values, Tensor) or not hasattr(values, "__iter__"):
-            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+            raise ArgumentError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):
             self.append(value)
         return self
@@ -118,8 +119,8 @@ class ParameterDict(_Values):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
-            raise TypeError(f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                            f"'{type(key).__name__}').")
+            raise ArgumentError(f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                                f"'{type(key).__name__}').")
         self._names[key] = None
         self._put(key, value)
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from ..._core import ArgumentError, InvalidError
 from ..._creation import empty, zeros
 from ..._functions import cat, stack
 from ..._tensor import Tensor
@@ -84,9 +85,9 @@ class RNNBase(Module):
     def _check_input(self, input: Tensor, rank: tuple[int, ...]) -> None:
         if input.dim() not in rank:
             wanted = " or ".join(f"{n}D" for n in rank)
-            raise ValueError(f"{self._get_name()}: Expected input to be {wanted}, got {input.dim()}D instead")
+            raise InvalidError(f"{self._get_name()}: Expected input to be {wanted}, got {input.dim()}D instead")
         if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+            raise InvalidError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
                                f"got {input.shape[-1]}")
 
     def _initial(self, hx: Any, batch: int, batched: bool, input: Tensor) -> list[Tensor]:
@@ -96,16 +97,16 @@ class RNNBase(Module):
             return [zeros(shape, dtype=input.dtype) for shape in shapes]
         states = list(hx) if self.mode == "LSTM" else [hx]
         if len(states) != len(shapes):
-            raise RuntimeError(f"LSTM: hx must be a tuple (h_0, c_0), got {len(states)} tensors")
+            raise InvalidError(f"LSTM: hx must be a tuple (h_0, c_0), got {len(states)} tensors")
         for state, shape, name in zip(states, shapes, ("hidden[0]", "hidden[1]")):
             rank = 3 if batched else 2
             if state.dim() != rank:
-                raise RuntimeError(f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx should also be "
+                raise InvalidError(f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx should also be "
                                    f"{rank}-D but got {state.dim()}-D tensor")
             want = shape if batched else (shape[0], shape[2])
             if tuple(state.shape) != want:
                 label = name if self.mode == "LSTM" else "hidden"
-                raise RuntimeError(f"Expected {label} size {want}, got {list(state.shape)}")
+                raise InvalidError(f"Expected {label} size {want}, got {list(state.shape)}")
         return states if batched else [state.unsqueeze(1) for state in states]
 
     def _run(self, steps: list[Tensor], masks: list[Tensor] | None, states: list[Tensor]) -> tuple[list, list[Tensor]]:
@@ -136,7 +137,7 @@ class RNNBase(Module):
         states = self._initial(hx, input.shape[1 - at] if batched else 1, batched, input)
         steps = list(input.unbind(at)) if batched else [step.unsqueeze(0) for step in input.unbind(0)]
         if not steps:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+            raise InvalidError("Expected sequence length to be larger than 0 in RNN")
         outputs, final = self._run(steps, None, states)
         output = stack(outputs, at) if batched else cat(outputs)
         final = final if batched else [state.squeeze(1) for state in final]
@@ -156,23 +157,23 @@ class RNNBase(Module):
 
 def _check_arguments(mode: str, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int) -> None:
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-        raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element "
-                         f"being zeroed, got {dropout!r}")
+        raise InvalidError("dropout should be a number in range [0, 1] representing the probability of an element "
+                           f"being zeroed, got {dropout!r}")
     if dropout > 0 and num_layers == 1:
         warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                       f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=4)
     if not isinstance(hidden_size, int):
-        raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+        raise ArgumentError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
     if hidden_size <= 0:
-        raise ValueError(f"hidden_size must be greater than zero, got {hidden_size}")
+        raise InvalidError(f"hidden_size must be greater than zero, got {hidden_size}")
     if num_layers <= 0:
-        raise ValueError(f"num_layers must be greater than zero, got {num_layers}")
+        raise InvalidError(f"num_layers must be greater than zero, got {num_layers}")
     if proj_size < 0:
-        raise ValueError(f"proj_size should be a positive integer or zero to disable projections, got {proj_size}")
+        raise InvalidError(f"proj_size should be a positive integer or zero to disable projections, got {proj_size}")
     if proj_size >= hidden_size:
-        raise ValueError(f"proj_size has to be smaller than hidden_size, got {proj_size} and {hidden_size}")
+        raise InvalidError(f"proj_size has to be smaller than hidden_size, got {proj_size} and {hidden_size}")
     if proj_size and mode != "LSTM":
-        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        raise InvalidError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
 class RNN(RNNBase):
@@ -185,7 +186,7 @@ class RNN(RNNBase):
                  bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
                  device: Any = None, dtype: Any = None) -> None:
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+            raise InvalidError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__("RNN_" + nonlinearity.upper(), input_size, hidden_size, num_layers, bias, batch_first, dropout,
                          bidirectional, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Callable
 
+from ..._core import InvalidError
 from ..._creation import full
 from ..._dtype import get_default_dtype
 from ..._tensor import Tensor
@@ -27,7 +28,7 @@ def _activation(name: Activation) -> Callable[[Tensor], Tensor]:
         return F.gelu
     if callable(name):
         return name
-    raise RuntimeError(f"activation should be relu/gelu, not {name}")
+    raise InvalidError(f"activation should be relu/gelu, not {name}")
 
 
 def _clones(module: Module, count: int) -> ModuleList:
@@ -199,9 +200,9 @@ class Transformer(Module):
         batched = src.dim() == 3
         at = 0 if self.batch_first else 1
         if batched and src.shape[at] != tgt.shape[at]:
-            raise RuntimeError(f"the batch number of src and tgt must be equal, got {src.shape[at]} and {tgt.shape[at]}")
+            raise InvalidError(f"the batch number of src and tgt must be equal, got {src.shape[at]} and {tgt.shape[at]}")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            raise RuntimeError(f"the feature number of src and tgt must be equal to d_model {self.d_model}, got "
+            raise InvalidError(f"the feature number of src and tgt must be equal to d_model {self.d_model}, got "
                                f"{src.shape[-1]} and {tgt.shape[-1]}")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,

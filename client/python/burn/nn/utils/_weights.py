@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ..._core import InvalidError
 from ..._tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter
@@ -23,10 +24,10 @@ class _Made:
 
 def _weight(module: Module, name: str, what: str) -> Parameter:
     if any(isinstance(hook.function, _Made) and hook.function.name == name for hook in module._hooks.of("forward_pre")):
-        raise RuntimeError(f"Cannot register two {what} hooks on the same parameter {name}")
+        raise InvalidError(f"Cannot register two {what} hooks on the same parameter {name}")
     weight = module._parameters.get(name)
     if weight is None:
-        raise ValueError(f"{type(module).__name__} has no parameter {name!r}")
+        raise InvalidError(f"{type(module).__name__} has no parameter {name!r}")
     return weight
 
 
@@ -49,7 +50,7 @@ def _uninstall(module: Module, name: str, kind: type) -> Module:
                 module._buffers.pop(own, None)
             module.register_parameter(name, Parameter(weight))
             return module
-    raise ValueError(f"{kind.__name__[1:]} of {name!r} not found in {module}")
+    raise InvalidError(f"{kind.__name__[1:]} of {name!r} not found in {module}")
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:

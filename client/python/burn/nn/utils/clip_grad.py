@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Iterable
 
+from ..._core import InvalidError
 from ... import _ops
 from ..._creation import zeros
 from ..._functions import FUNCTIONS, stack
@@ -39,7 +40,7 @@ def get_total_norm(tensors: Parameters, norm_type: float = 2.0, error_if_nonfini
         norm = FUNCTIONS["norm"]
         total = norm(stack([norm(tensor, norm_type) for tensor in tensors]), norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
-        raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
+        raise InvalidError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
                            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
                            "anyway, set `error_if_nonfinite=False`")
     return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from ..._core import ArgumentError
 from ..._functions import cat
 from ..._tensor import Tensor
 
@@ -16,7 +17,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Writes the elements of a vector over the parameters, in order."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected burn.Tensor, but got: {type(vec).__name__}")
+        raise ArgumentError(f"expected burn.Tensor, but got: {type(vec).__name__}")
     at = 0
     for parameter in parameters:
         count = parameter.numel()

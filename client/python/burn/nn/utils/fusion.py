@@ -6,6 +6,7 @@ import copy
 import inspect
 from typing import Any
 
+from ..._core import InvalidError
 from ..._creation import ones_like, zeros_like
 from ..._tensor import Tensor
 from ..modules.module import Module
@@ -63,7 +64,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Module:
     """A module whose first values are unspecified: they are the usual ones."""
     if not issubclass(module_cls, Module):
-        raise RuntimeError(f"Expected a Module; got {module_cls}")
+        raise InvalidError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
-        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+        raise InvalidError("Module must support a 'device' arg to skip initialization")
     return module_cls(*args, **kwargs)

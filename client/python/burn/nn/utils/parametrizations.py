@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import InvalidError, RangeError, UnsupportedError
 from ... import _ops
 from ..._creation import eye, randn, zeros, zeros_like
 from ..._functions import FUNCTIONS, cat
@@ -46,9 +47,9 @@ class _SpectralNorm(Module):
         super().__init__()
         rank = weight.dim()
         if not -rank <= dim < rank:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{rank}, {rank - 1}] but got {dim})")
+            raise RangeError(f"Dimension out of range (expected to be in range of [-{rank}, {rank - 1}] but got {dim})")
         if n_power_iterations <= 0:
-            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise InvalidError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
         self.dim, self.eps, self.n_power_iterations = dim % rank, eps, n_power_iterations
         if rank > 1:
             matrix = self._matrix(weight.detach())
@@ -84,7 +85,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     """Divides the weight by its largest singular value, estimated by power iteration."""
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+        raise InvalidError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     return parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
@@ -153,16 +154,16 @@ class _Orthogonal(Module):
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
         if tuple(Q.shape) != self.shape:
-            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape "
-                             f"{tuple(Q.shape)}.")
+            raise InvalidError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape "
+                               f"{tuple(Q.shape)}.")
         start = Q
         turned = Q.shape[-2] < Q.shape[-1]
         Q = Q.mT if turned else Q
         rows, columns = Q.shape[-2:]
         if not self.trivialized:
             if self.orthogonal_map != "householder":
-                raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley "
-                                          "parametrizations when use_trivialization=False.")
+                raise UnsupportedError("It is not possible to assign to the matrix exponential or the Cayley "
+                                       "parametrizations when use_trivialization=False.")
             A = _vectors_of(Q)
             return A.mT if turned else A
         if rows != columns:
@@ -178,12 +179,12 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
     named, others by householder. With use_trivialization it is a base, which assigning sets, times a matrix near 1."""
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+        raise InvalidError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.dim() < 2:
-        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
+        raise InvalidError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
     if orthogonal_map is None:
         orthogonal_map = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
     if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
-        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+        raise InvalidError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
     made = _Orthogonal(weight, orthogonal_map, use_trivialization)
     return parametrize.register_parametrization(module, name, made, unsafe=True)

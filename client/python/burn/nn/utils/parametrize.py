@@ -10,6 +10,7 @@ import copy
 from contextlib import contextmanager
 from typing import Any, Iterator, Sequence
 
+from ..._core import InvalidError
 from ..._tensor import Tensor, no_grad
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
@@ -44,7 +45,7 @@ class ParametrizationList(ModuleList):
 
     def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         if not modules:
-            raise ValueError("ParametrizationList requires one or more modules.")
+            raise InvalidError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
         new: Any = original
@@ -65,9 +66,9 @@ class ParametrizationList(ModuleList):
             with no_grad():
                 made = self()
             if tuple(made.shape) != tuple(original.shape) or made.dtype is not original.dtype:
-                raise ValueError("Registering a parametrization may not change shape or dtype of the tensor, unless the "
-                                 f"`unsafe` flag is enabled: {list(original.shape)} {original.dtype} became "
-                                 f"{list(made.shape)} {made.dtype}")
+                raise InvalidError("Registering a parametrization may not change shape or dtype of the tensor, unless the "
+                                   f"`unsafe` flag is enabled: {list(original.shape)} {original.dtype} became "
+                                   f"{list(made.shape)} {made.dtype}")
 
     def _keep(self, name: str, original: Tensor, value: Tensor, trained: bool) -> None:
         if not isinstance(original, Parameter):
@@ -86,7 +87,7 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
-                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+                    raise InvalidError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                 value = module.right_inverse(value)
             for target, new in zip(self._originals(), [value] if self.is_tensor else value):
                 target.data = new.detach()
@@ -109,7 +110,7 @@ def _subclass(module: Module) -> None:
         return made
 
     def refused(self: Module) -> Any:
-        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict().")
+        raise InvalidError("Serialization of parametrized modules is only supported through state_dict().")
     members = {"__deepcopy__": copied, "__getstate__": refused, "__module__": cls.__module__}
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
 
@@ -152,20 +153,20 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         _inject_property(module, tensor_name)
         module.parametrizations[tensor_name] = made
     else:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
-                         f"'{tensor_name}'")
+        raise InvalidError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+                           f"'{tensor_name}'")
     return module
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Makes the tensor a plain one again, with its present value (or, if not leave_parametrized, the original)."""
     if not is_parametrized(module, tensor_name):
-        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+        raise InvalidError(f"Module {module} does not have a parametrization on {tensor_name}")
     made = module.parametrizations[tensor_name]
     originals = made._originals()
     if not leave_parametrized and not made.is_tensor:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in "
-                         "terms of a sequence of tensors.")
+        raise InvalidError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in "
+                           "terms of a sequence of tensors.")
     with no_grad():
         value = made() if leave_parametrized else made.original
     delattr(type(module), tensor_name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any, Iterable
 
+from ..._core import ArgumentError, InvalidError, RangeError, UnsupportedError
 from ..._creation import ones_like, rand_like
 from ..._functions import FUNCTIONS, cat
 from ..._tensor import Tensor, no_grad
@@ -15,9 +16,9 @@ Amount = int | float
 
 def _check_amount(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
-        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        raise ArgumentError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1.0):
-        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+        raise InvalidError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
 def _how_many(amount: Amount, size: int) -> int:
@@ -25,7 +26,7 @@ def _how_many(amount: Amount, size: int) -> int:
     if not isinstance(amount, numbers.Integral):
         return round(float(amount) * size)
     if amount > size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+        raise InvalidError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
     return int(amount)
 
 
@@ -41,7 +42,7 @@ class BasePruningMethod:
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask for importances t, of what default_mask has left."""
-        raise NotImplementedError(f"{type(self).__name__} has no compute_mask")
+        raise UnsupportedError(f"{type(self).__name__} has no compute_mask")
 
     def apply_mask(self, module: Module) -> Tensor:
         """The original times the mask."""
@@ -114,10 +115,10 @@ class PruningContainer(BasePruningMethod):
     def add_pruning_method(self, method: Any) -> None:
         """Adds one at the end."""
         if not isinstance(method, BasePruningMethod):
-            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+            raise ArgumentError(f"{type(method)} is not a BasePruningMethod subclass")
         if method._tensor_name != self._tensor_name:
-            raise ValueError(f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
-                             f"PruningContainer {self}. Found '{method._tensor_name}'")
+            raise InvalidError(f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
+                               f"PruningContainer {self}. Found '{method._tensor_name}'")
         self._pruning_methods.append(method)
 
     def __len__(self) -> int:
@@ -145,7 +146,7 @@ class PruningContainer(BasePruningMethod):
             return mask.index_copy(dim, left, part)
         if method.PRUNING_TYPE == "global":
             return method.compute_mask(t, mask)
-        raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        raise InvalidError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
 
 
 class Identity(BasePruningMethod):
@@ -169,7 +170,7 @@ class _Unstructured(BasePruningMethod):
         self.amount = amount
 
     def _scores(self, t: Tensor) -> Tensor:
-        raise NotImplementedError
+        raise UnsupportedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return _without_lowest(self._scores(t), default_mask, _how_many(self.amount, t.numel()))
@@ -197,14 +198,14 @@ class _Structured(BasePruningMethod):
         self.amount, self.dim = amount, dim
 
     def _scores(self, t: Tensor, others: tuple[int, ...]) -> Tensor:
-        raise NotImplementedError
+        raise UnsupportedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if t.dim() <= 1:
-            raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
-                             f"{t.shape} with {t.dim()} dims")
+            raise InvalidError("Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+                               f"{t.shape} with {t.dim()} dims")
         if not -t.dim() <= self.dim < t.dim():
-            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+            raise RangeError(f"Invalid index {self.dim} for tensor of size {t.shape}")
         dim = self.dim % t.dim()
         others = tuple(d for d in range(t.dim()) if d != dim)
         scores = self._scores(t, others)
@@ -285,16 +286,16 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
                         **kwargs: Any) -> None:
     """Prunes several parameters, (module, name) each, as if they were one."""
     if not isinstance(parameters, Iterable):
-        raise TypeError("global_unstructured(): parameters is not an Iterable")
+        raise ArgumentError("global_unstructured(): parameters is not an Iterable")
     pairs, given = list(parameters), importance_scores or {}
     if not isinstance(given, dict):
-        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+        raise ArgumentError("global_unstructured(): importance_scores must be of type dict")
     if not pairs:
         return
     method: Any = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
-        raise TypeError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} '
-                        f"of type {method.PRUNING_TYPE}")
+        raise ArgumentError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} '
+                            f"of type {method.PRUNING_TYPE}")
     tensors = [getattr(module, name).detach() for module, name in pairs]
     scores = cat([given.get(pair, tensor).detach().reshape(-1) for pair, tensor in zip(pairs, tensors)])
     masks = cat([getattr(module, f"{name}_mask", ones_like(tensor)).reshape(-1)
@@ -311,7 +312,7 @@ def remove(module: Module, name: str) -> Module:
     """Makes pruning permanent: <name> is a parameter again."""
     method = _method_of(module, name)
     if method is None:
-        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+        raise InvalidError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     method.remove(module)
     return module
 

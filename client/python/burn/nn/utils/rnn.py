@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, NamedTuple, Sequence
 
+from ..._core import InvalidError
 from ..._creation import full, tensor as make_tensor
 from ..._functions import cat, stack
 from ..._tensor import Tensor
@@ -27,7 +28,7 @@ class PackedSequence(_Packed):
     def __new__(cls, data: Tensor, batch_sizes: Any = None, sorted_indices: Tensor | None = None,
                 unsorted_indices: Tensor | None = None) -> "PackedSequence":
         if batch_sizes is None:
-            raise ValueError("PackedSequence needs batch_sizes, how many sequences have a first step, a second one, ...")
+            raise InvalidError("PackedSequence needs batch_sizes, how many sequences have a first step, a second one, ...")
         sizes = batch_sizes.tolist() if isinstance(batch_sizes, Tensor) else [int(n) for n in batch_sizes]
         if not isinstance(batch_sizes, Tensor):
             batch_sizes = make_tensor(sizes)
@@ -90,20 +91,20 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     steps = input if not batch_first else input.transpose(0, 1)
     longest, batch = steps.shape[0], steps.shape[1]
     if len(sizes) != batch:
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})")
+        raise InvalidError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})")
     order = None
     if not enforce_sorted:
         order = sorted(range(batch), key=lambda row: -sizes[row])
         sizes = [sizes[row] for row in order]
         steps = steps.index_select(1, make_tensor(order))
     if any(n <= 0 for n in sizes):
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        raise InvalidError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     if any(a < b for a, b in zip(sizes, sizes[1:])):
-        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
+        raise InvalidError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
                            "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
                            "requirement if you do not need ONNX exportability.")
     if sizes and sizes[0] > longest:
-        raise RuntimeError(f"Expected lengths of at most {longest}, the padded length, but got {sizes[0]}")
+        raise InvalidError(f"Expected lengths of at most {longest}, the padded length, but got {sizes[0]}")
     counts = [sum(n > step for n in sizes) for step in range(sizes[0] if sizes else 0)]
     places = make_tensor([step * batch + row for step, count in enumerate(counts) for row in range(count)])
     flat = steps.reshape((longest * batch,) + tuple(steps.shape[2:]))
@@ -148,8 +149,8 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     sizes = sequence._sizes
     longest = len(sizes)
     if total_length is not None and total_length < longest:
-        raise ValueError(f"Expected total_length to be at least the length of the longest sequence in input, but got "
-                         f"total_length={total_length} and max sequence length being {longest}")
+        raise InvalidError(f"Expected total_length to be at least the length of the longest sequence in input, but got "
+                           f"total_length={total_length} and max sequence length being {longest}")
     places, batch = _padded_places(sizes)
     data = sequence.data
     tail = tuple(data.shape[1:])
@@ -169,10 +170,10 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
                  padding_side: str = "right") -> Tensor:
     """Sequences [n_i, ...] as one tensor [longest, N, ...] ([N, longest, ...] with batch_first)."""
     if padding_side not in ("right", "left"):
-        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+        raise InvalidError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     sequences = list(sequences)
     if not sequences:
-        raise RuntimeError("received an empty list of sequences")
+        raise InvalidError("received an empty list of sequences")
     longest = max(sequence.shape[0] for sequence in sequences)
     made = []
     for sequence in sequences:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..._core import ArgumentError, InvalidError
 from ..._creation import from_numpy, tensor
 from ..._dtype import float64
 from ..._functions import stack
@@ -39,8 +40,8 @@ def default_collate(batch: Any) -> Any:
     if _is_array(first):
         import numpy as np
         if first.dtype.kind in "SUO":
-            raise TypeError("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-                            f"found {first.dtype}")
+            raise ArgumentError("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+                                f"found {first.dtype}")
         return from_numpy(np.stack(batch)) if first.ndim else tensor(np.array(batch))
     if isinstance(first, float):
         return tensor(batch, dtype=float64)
@@ -56,8 +57,8 @@ def default_collate(batch: Any) -> Any:
             return made
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
+            raise InvalidError("each element in list of batch should be of equal size")
         columns = [default_collate(list(column)) for column in zip(*batch)]
         return type(first)(*columns) if hasattr(first, "_fields") else columns
-    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-                    f"{type(first)}")
+    raise ArgumentError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+                        f"{type(first)}")

@@ -11,6 +11,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator
 
+from ..._core import ArgumentError, InvalidError, RangeError
 from ..._creation import Generator, draw, tensor
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset
@@ -51,7 +52,7 @@ class _Failure:
 
     def raise_again(self) -> None:
         if not isinstance(self.error, Exception):  # SystemExit and the like are the worker's end, not the program's
-            raise RuntimeError(f"DataLoader worker {self.worker} exited unexpectedly with "
+            raise InvalidError(f"DataLoader worker {self.worker} exited unexpectedly with "
                                f"{type(self.error).__name__}({self.error}).\nOriginal {self.text}") from self.error
         text = f"Caught {type(self.error).__name__} in DataLoader worker {self.worker}.\nOriginal {self.text}"
         try:
@@ -71,7 +72,7 @@ def _rows(dataset: Any, indices: list) -> list | None:
     count = len(dataset)
     for i in indices:
         if not -count <= i < count:
-            raise IndexError(f"index {i} is out of bounds for dimension 0 with size {count}")
+            raise RangeError(f"index {i} is out of bounds for dimension 0 with size {count}")
     chosen = tensor([i % count for i in indices])
     return [part.index_select(0, chosen) for part in dataset.tensors]
 
@@ -178,12 +179,12 @@ def _through_workers(loader: "DataLoader", workers: _Workers) -> Iterator[Any]:
     while wanted < sent:
         while wanted not in done:
             if workers.epoch != epoch:
-                raise RuntimeError("another iteration over this DataLoader has taken its persistent workers: finish one "
+                raise InvalidError("another iteration over this DataLoader has taken its persistent workers: finish one "
                                    "before the next, or leave persistent_workers off")
             try:
                 got, number, found = workers.results.get(timeout=loader.timeout or None)
             except queue.Empty:
-                raise RuntimeError(f"DataLoader timed out after {loader.timeout} seconds") from None
+                raise InvalidError(f"DataLoader timed out after {loader.timeout} seconds") from None
             if got == epoch:
                 done[number] = found
         found = done.pop(wanted)
@@ -226,7 +227,7 @@ class _Batches:
 
     def __len__(self) -> int:
         if self._length is None:
-            raise TypeError("the length of a stream is not known")
+            raise ArgumentError("the length of a stream is not known")
         return self._length
 
     def __next__(self) -> Any:
@@ -258,15 +259,15 @@ class DataLoader:
                  generator: Generator | None = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True) -> None:
         if num_workers < 0:
-            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable workers.")
+            raise InvalidError("num_workers option should be non-negative; use num_workers=0 to disable workers.")
         if timeout < 0:
-            raise ValueError("timeout option should be non-negative")
+            raise InvalidError("timeout option should be non-negative")
         if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError("prefetch_factor option could only be specified when num_workers > 0")
+            raise InvalidError("prefetch_factor option could only be specified when num_workers > 0")
         if prefetch_factor is not None and prefetch_factor < 1:
-            raise ValueError("prefetch_factor option should be positive")
+            raise InvalidError("prefetch_factor option should be positive")
         if persistent_workers and num_workers == 0:
-            raise ValueError("persistent_workers option needs num_workers > 0")
+            raise InvalidError("persistent_workers option needs num_workers > 0")
         self.dataset, self.num_workers, self.timeout = dataset, num_workers, timeout
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
@@ -282,17 +283,17 @@ class DataLoader:
         stream = isinstance(self.dataset, IterableDataset)
         for name, given in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
             if stream and given not in (None, False):
-                raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
-                                 f"{name}={given}")
+                raise InvalidError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                                   f"{name}={given}")
         if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
+            raise InvalidError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
-                                 "drop_last")
+                raise InvalidError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                                   "drop_last")
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise InvalidError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
             if stream:
                 sampler = _Endless()

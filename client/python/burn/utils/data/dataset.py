@@ -8,6 +8,7 @@ import math
 import warnings
 from typing import Any, Generic, Iterable, Iterator, Sequence, TypeVar
 
+from ..._core import InvalidError, RangeError, UnsupportedError
 from ..._creation import Generator, host_permutation
 from ..._tensor import Tensor
 
@@ -18,7 +19,7 @@ class Dataset(Generic[T]):
     """Base class: __getitem__(index), and __len__ for most uses."""
 
     def __getitem__(self, index: Any) -> T:
-        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+        raise UnsupportedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: "Dataset") -> "ConcatDataset":
         return ConcatDataset([self, other])
@@ -28,7 +29,7 @@ class IterableDataset(Dataset[T]):
     """Base class of streams: __iter__(). With workers each has a stream of its own (see get_worker_info)."""
 
     def __iter__(self) -> Iterator[T]:
-        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+        raise UnsupportedError("Subclasses of IterableDataset should implement __iter__.")
 
     def __add__(self, other: Dataset) -> "ChainDataset":  # type: ignore[override]
         return ChainDataset([self, other])
@@ -54,15 +55,15 @@ class StackDataset(Dataset):
 
     def __init__(self, *args: Dataset, **kwargs: Dataset) -> None:
         if args and kwargs:
-            raise ValueError("Supported either `tuple`- (via `args`) or `dict`- (via `kwargs`) like input/output, but "
-                             "both types are given.")
+            raise InvalidError("Supported either `tuple`- (via `args`) or `dict`- (via `kwargs`) like input/output, but "
+                               "both types are given.")
         if not args and not kwargs:
-            raise ValueError("At least one dataset should be passed")
+            raise InvalidError("At least one dataset should be passed")
         self.datasets: Any = args or kwargs
         parts = args or tuple(kwargs.values())
         self._length = len(parts[0])  # type: ignore[arg-type]
         if any(len(part) != self._length for part in parts):  # type: ignore[arg-type]
-            raise ValueError("Size mismatch between datasets")
+            raise InvalidError("Size mismatch between datasets")
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
@@ -90,11 +91,11 @@ class ConcatDataset(Dataset):
     def __getitem__(self, index: int) -> Any:
         if index < 0:
             if -index > len(self):
-                raise ValueError("absolute value of index should not exceed dataset length")
+                raise InvalidError("absolute value of index should not exceed dataset length")
             index += len(self)
         place = bisect.bisect_right(self.cumulative_sizes, index)
         if place == len(self.datasets):
-            raise IndexError(f"index {index} is out of range for {len(self)} items")
+            raise RangeError(f"index {index} is out of range for {len(self)} items")
         return self.datasets[place][index - (self.cumulative_sizes[place - 1] if place else 0)]
 
 
@@ -133,7 +134,7 @@ def _lengths(count: int, shares: Sequence[float]) -> list[int]:
     """Whole lengths from shares that sum to 1; what rounding leaves goes to the first ones, one each."""
     for number, share in enumerate(shares):
         if not 0 <= share <= 1:
-            raise ValueError(f"Fraction at index {number} is not between 0 and 1")
+            raise InvalidError(f"Fraction at index {number} is not between 0 and 1")
     lengths = [math.floor(count * share) for share in shares]
     for number in range(count - sum(lengths)):
         lengths[number % len(lengths)] += 1
@@ -150,7 +151,7 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Generato
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _lengths(count, lengths)
     if sum(lengths) != count:
-        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+        raise InvalidError("Sum of input lengths does not equal the length of the input dataset!")
     order = host_permutation(count, generator)
     ends = list(itertools.accumulate(lengths))
     return [Subset(dataset, order[int(end - length):int(end)]) for end, length in zip(ends, lengths)]

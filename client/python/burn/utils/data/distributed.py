@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Iterator, Sized
 
+from ..._core import InvalidError
 from ..._creation import Generator, host_permutation
 from .sampler import Sampler
 
@@ -18,7 +19,7 @@ class DistributedSampler(Sampler[int]):
         self.dataset, self.shuffle, self.seed, self.drop_last, self.epoch = dataset, shuffle, seed, drop_last, 0
         self.num_replicas, self.rank = 1 if num_replicas is None else num_replicas, 0 if rank is None else rank
         if not 0 <= self.rank < self.num_replicas:
-            raise ValueError(f"Invalid rank {self.rank}, rank should be in the interval [0, {self.num_replicas - 1}]")
+            raise InvalidError(f"Invalid rank {self.rank}, rank should be in the interval [0, {self.num_replicas - 1}]")
         count = len(dataset)
         self.num_samples = count // self.num_replicas if drop_last and count >= self.num_replicas \
             else math.ceil(count / self.num_replicas)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Iterable, Iterator, Sequence, Sized, TypeVar
 
+from ..._core import ArgumentError, InvalidError, UnsupportedError
 from ..._creation import Generator, host_permutation
 from ..._random import host_random
 from ..._tensor import Tensor
@@ -18,7 +19,7 @@ class Sampler(Generic[T]):
         pass
 
     def __iter__(self) -> Iterator[T]:
-        raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
+        raise UnsupportedError("Subclasses of Sampler should implement __iter__.")
 
 
 class SequentialSampler(Sampler[int]):
@@ -40,9 +41,9 @@ class RandomSampler(Sampler[int]):
     def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
                  generator: Generator | None = None) -> None:
         if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise ArgumentError(f"replacement should be a boolean value, but got replacement={replacement}")
         if num_samples is not None and (not isinstance(num_samples, int) or num_samples <= 0):
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+            raise InvalidError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
 
@@ -87,12 +88,12 @@ class WeightedRandomSampler(Sampler[int]):
                  generator: Generator | None = None) -> None:
         import numpy as np
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+            raise InvalidError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise InvalidError(f"replacement should be a boolean value, but got replacement={replacement}")
         values = np.asarray(weights.detach().numpy() if isinstance(weights, Tensor) else weights, float)
         if values.ndim != 1:
-            raise ValueError(f"weights should be a 1d sequence but given weights have shape {values.shape}")
+            raise InvalidError(f"weights should be a 1d sequence but given weights have shape {values.shape}")
         self.weights, self.num_samples, self.replacement, self.generator = values, num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -109,9 +110,9 @@ class BatchSampler(Sampler[list]):
 
     def __init__(self, sampler: Iterable, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise InvalidError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+            raise InvalidError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list]:

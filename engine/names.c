@@ -17,6 +17,7 @@ struct bd_holder {
     bd_account *account;
     size_t sessions;     /* open ones */
     size_t count;        /* names that it published */
+    uint64_t versions;   /* publications under its own names so far */
     bd_named_list names; /* its own, in order of bd_name_compare */
 };
 
@@ -26,6 +27,7 @@ struct bd_names {
     bd_holder *holders;
     uint64_t holder_count;
     bd_named_list shared;
+    uint64_t shared_versions;
 };
 
 static void release(bd_named *named)
@@ -275,8 +277,10 @@ static bd_error *publish(bd_names *names, bd_holder *holder, bd_publication *pub
         BD_FAIL(LIMIT, "%s has %zu names, with %zu more there would be more than %zu",
                 holder->principal, holder->count - ending, parts->count, names->names_max);
     BD_TRY(charge(holder, parts));
+    uint64_t version = ++*(space == &names->shared ? &names->shared_versions : &holder->versions);
     for (size_t i = 0; i < parts->count; i++) {
         parts->items[i].holder = holder;
+        parts->items[i].version = version;
         if (parts->items[i].buffer)
             parts->items[i].buffer->names++;
     }

@@ -32,6 +32,7 @@ typedef struct bd_named {
     uint32_t input;      /* of a tensor that belongs to a program: which input it is */
     bd_holder *holder; /* who published it */
     uint64_t account;  /* number of the account that the buffer came from */
+    uint64_t version;  /* of the publication within its space, from 1 on */
 } bd_named;
 typedef BD_VEC(bd_named) bd_named_list;
 

@@ -220,9 +220,10 @@ static void pack_list(bd_pack *pack, const bd_named *named, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (!named[i].program && !bd_named_is_tensor(&named[i]))
             continue;
-        bd_pack_array(pack, 4);
+        bd_pack_array(pack, 5);
         bd_pack_str_bytes(pack, named[i].name, strlen(named[i].name));
         bd_pack_int(pack, (int64_t)bd_named_bytes(&named[i], count - i));
+        bd_pack_int(pack, (int64_t)named[i].version);
         bd_signature_pack_type(pack, &named[i].type);
     }
 }

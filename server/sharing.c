@@ -94,11 +94,12 @@ static bd_error *write_name(bd_unpack *unpack, bd_json *json)
 {
     bd_text name;
     char text[BURN_NAME_BYTES_MAX + 1];
-    int64_t bytes = 0, dtype = 0, dim = 0;
+    int64_t bytes = 0, version = 0, dtype = 0, dim = 0;
     uint32_t rank = 0;
-    BD_TRY(bd_unpack_array_of(unpack, 4));
+    BD_TRY(bd_unpack_array_of(unpack, 5));
     BD_TRY(bd_unpack_str(unpack, &name.bytes, &name.size_bytes));
     BD_TRY(bd_unpack_int(unpack, &bytes));
+    BD_TRY(bd_unpack_int(unpack, &version));
     BD_TRY(bd_unpack_int(unpack, &dtype));
     BD_TRY(bd_unpack_array(unpack, &rank));
     bd_json_begin_object(json, NULL);
@@ -115,6 +116,7 @@ static bd_error *write_name(bd_unpack *unpack, bd_json *json)
     if (dtype)
         bd_json_end_array(json);
     bd_json_uint(json, "bytes", (uint64_t)bytes);
+    bd_json_uint(json, "version", (uint64_t)version);
     bd_json_end_object(json);
     return NULL;
 }

@@ -159,9 +159,9 @@ def test_a_name_outlives_its_session_and_holds_its_memory(daemon):
         fails(LookupError, lambda: names.get("left"))
         fails(LookupError, lambda: names.remove("left"))
     """)
-    assert listed == [{"name": "left/a", "kind": "tensor", "dtype": "float32", "shape": [1000], "bytes": 4000},
-                      {"name": "left/b", "kind": "tensor", "dtype": "int64", "shape": [10], "bytes": 80},
-                      {"name": "public/all", "kind": "tensor", "dtype": "float32", "shape": [3], "bytes": 12}]
+    assert listed == [{"name": "left/a", "kind": "tensor", "dtype": "float32", "shape": [1000], "bytes": 4000, "version": 1},
+                      {"name": "left/b", "kind": "tensor", "dtype": "int64", "shape": [10], "bytes": 80, "version": 1},
+                      {"name": "public/all", "kind": "tensor", "dtype": "float32", "shape": [3], "bytes": 12, "version": 1}]
     assert (first, total, shared) == (7, 10, [2.5] * 3)
     assert eventually(lambda: held(daemon) == (1, 12, 12), 5)
     run(daemon, 'names.remove("public/all")')
@@ -331,7 +331,7 @@ def test_a_program_by_name(daemon):
     (old, new), (listed,) = caller.end()
     assert old == probabilities and new == halved != old
     weights = 4 * (6 * 16 + 16 + 16 * 3 + 3)
-    assert listed == [{"name": "net/classify", "kind": "program", "bytes": weights}]
+    assert listed == [{"name": "net/classify", "kind": "program", "bytes": weights, "version": 3}]
     assert eventually(lambda: held(daemon) == (0, 0, 0), 5)
 
 

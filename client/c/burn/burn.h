@@ -254,8 +254,8 @@ BURN_API burn_status burn_import(burn_context *context, const char *name, burn_n
 BURN_API void burn_free_named(burn_named *items, size_t count);
 /* Ends the name and all below it. What was imported stays. */
 BURN_API burn_status burn_unexport(burn_context *context, const char *name);
-/* The name and all below it, NULL or "" for all names, "public" for the shared ones, as JSON; free
- * it with burn_free. */
+/* The name and all below it, NULL or "" for all names, "public" for the shared ones, as JSON, each
+ * with the version of its publication, which grows with each one; free it with burn_free. */
 BURN_API burn_status burn_list_names(burn_context *context, const char *prefix, char **out_json);
 
 /* ---- ops ------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 // The package in a page or a worker: WebSocket only.
 import { Burn, type ConnectOptions } from "./burn.js";
 import { invalid } from "./errors.js";
-import { graceOf } from "./resume.js";
+import { checkUrl } from "./url.js";
 import { openWebSocket } from "./websocket.js";
 
 export * from "./index.js";
@@ -14,6 +14,6 @@ export async function connect(url?: string, options?: ConnectOptions): Promise<B
   const target = url ?? `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}`;
   if (!/^wss?:\/\//.test(target)) throw invalid(`${target}: a page connects by ws://host:port or wss://host:port`);
   const timeoutMs = options?.timeout ?? CONNECT_MS;
-  graceOf(target); // says what is wrong with it
+  checkUrl(target);
   return Burn._open(() => openWebSocket(target, timeoutMs, options?.signal), openWebSocket, timeoutMs, options);
 }

@@ -8,10 +8,11 @@ import { invalid, type BurnError } from "./errors.js";
 import { createJit, type Jit } from "./jit.js";
 import { Names } from "./names.js";
 import { PLAIN, type Ops, type PlainFunctions } from "./ops_gen.js";
-import { queryOf, type Again } from "./resume.js";
+import type { Again } from "./resume.js";
 import { tensorsIn } from "./structure.js";
 import { symbolDispose, Tensor, weak, type Operand } from "./tensor.js";
 import type { Transport } from "./transport.js";
+import { queryOf } from "./url.js";
 
 /** Tensors of at most so many bytes travel within their op record. */
 const CONSTANT_BYTES = 4096;
@@ -29,6 +30,9 @@ export interface ConnectOptions extends WaitOptions {
   token?: string | (() => string | Promise<string>);
   /** Milliseconds for the connection, and again for the handshake: 5000 at first; a private daemon has 60000 to start. */
   timeout?: number;
+  /** Milliseconds without a word from the daemon after which it is asked for one; after as many more without an answer the
+   * connection is taken for lost. 30000 if left out. */
+  keepAlive?: number;
 }
 
 /** What mintToken() makes. */
@@ -79,9 +83,9 @@ export class Burn {
   /** Values by name: what one client publishes, others on the same daemon use. */
   readonly names: Names;
 
-  private constructor(core: Core, transport: Transport, device: string, token: string, again: Again) {
+  private constructor(core: Core, transport: Transport, device: string, token: string, again: Again, idleMs: number | undefined) {
     this._core = core;
-    this._connection = new Connection(core, transport, device, token, again);
+    this._connection = new Connection(core, transport, device, token, again, idleMs);
     this.collected = new FinalizationRegistry((pointer) => this.free(pointer));
     this.ops = this.makeOps();
     this.jit = createJit(this);
@@ -95,7 +99,7 @@ export class Burn {
       return typeof token === "function" ? token() : token;
     };
     const token = await tokenOf(), transport = await open();
-    const burn = new Burn(core, transport, options?.device ?? queryOf(transport.url, "device") ?? "", token, { open: again, token: tokenOf }); // at once: what comes must not be missed
+    const burn = new Burn(core, transport, options?.device ?? queryOf(transport.url, "device") ?? "", token, { open: again, token: tokenOf }, options?.keepAlive); // at once: what comes must not be missed
     await burn._connection.open(timeoutMs ?? (burn.url === "private:" ? PRIVATE_MS : HANDSHAKE_MS), options?.signal);
     const seed = crypto.getRandomValues(new Uint32Array(2));
     burn.seed(seed[0]! * 2097152 + (seed[1]! >>> 11));
@@ -342,7 +346,7 @@ export class Burn {
       if (!(name in Tensor.prototype)) (Tensor.prototype as unknown as Record<string, unknown>)[name] =
         function (this: Tensor, ...given: unknown[]): unknown { return (this.burn.ops as unknown as typeof ops)[name]!(this, ...given); };
     }
-    return ops as unknown as Ops;
+    return Object.setPrototypeOf(ops, new Proxy({}, { get: (_, name) => missing(name, Object.keys(ops)) })) as Ops;
   }
 
   // ---- making tensors ----
@@ -553,6 +557,28 @@ function inputsOf(info: OpInfo, given: readonly unknown[]): Input[] {
   const rest = given[named];
   if (!Array.isArray(rest)) throw invalid(`${info.name}: expected an array of tensors`);
   return [...inputs, ...rest as Input[]];
+}
+
+/** How many letters must change to make one name of the other. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const above = row;
+    row = [i];
+    for (let j = 1; j <= b.length; j++)
+      row.push(Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+  }
+  return row[b.length]!;
+}
+
+/** Throws for a name that no op has; whoever looks at the object may ask for what all objects have, and for toJSON. */
+function missing(name: string | symbol, ops: string[]): unknown {
+  if (typeof name === "symbol" || name in Object.prototype || !/^[a-z]\w*$/i.test(name) || /^(then|toJSON|asymmetricMatch|nodeType)$/.test(name))
+    return (Object.prototype as Record<string | symbol, unknown>)[name];
+  const plain = (text: string): string => text.replace(/_/g, "").toLowerCase(), wanted = plain(name);
+  const far = (op: string): number => plain(op).startsWith(wanted) ? 0 : distance(plain(op), wanted);
+  const near = ops.filter((op) => far(op) <= Math.max(1, wanted.length / 4)).sort((a, b) => far(a) - far(b)).slice(0, 3);
+  throw invalid(`there is no op ${name}${near.length > 0 ? `; there is ${near.join(", ")}` : ""} (burn.ops has all, ${ops.length} of them)`);
 }
 
 /** Its attributes: the object behind the inputs. */

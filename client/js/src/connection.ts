@@ -6,13 +6,16 @@
 import type { Core } from "./core.js";
 import { BurnError, codeNumber, type BurnErrorCode } from "./errors.js";
 import { Outgoing } from "./outgoing.js";
-import { graceOf, Resumption, type Again, type Take } from "./resume.js";
+import { Resumption, Timer, type Again, type Take } from "./resume.js";
 import { VERSION } from "./wasm_gen.js";
 import { frameSizes, HEADER_BYTES, PREFACE_BYTES, type Transport } from "./transport.js";
+import { graceOf } from "./url.js";
 
 /** Recorded bytes that are sent without being asked for. */
 const BATCH_BYTES = 8 * 1024;
 const FEED_BYTES = 64 * 1024;
+/** Without a word for so long the daemon is asked whether it is there, and then given up. */
+const IDLE_MS = 30000, LATE_MS = 1000;
 const LIBRARY = `burn-client.js ${VERSION}`;
 
 const enum Phase { OPEN = 2, FAILED = 3 }
@@ -53,6 +56,10 @@ export class Connection {
   private readonly outgoing = new Outgoing();
   /** While the transport is lost. */
   private resumption: Resumption | undefined;
+  private readonly alarm = new Timer();
+  private heardMs = 0;
+  /** A PING that nobody waits for, or 0. */
+  private probe = 0;
 
   // What of a frame has come: first the preface, then heads of frames and payloads in turn.
   private head = new Uint8Array(1024);
@@ -61,7 +68,8 @@ export class Connection {
   private payloadWanted = 0;
   private prefaced = false;
 
-  constructor(readonly core: Core, private transport: Transport, device: string, token: string, private readonly again: Again) {
+  constructor(readonly core: Core, private transport: Transport, device: string, token: string, private readonly again: Again,
+              private readonly idleMs = IDLE_MS) {
     this.opened = new Promise((resolve, reject) => { this.settleOpen = { resolve, reject }; });
     this.opened.catch(() => {});
     this.ended = new Promise((resolve) => { this.settleEnded = resolve; });
@@ -75,6 +83,36 @@ export class Connection {
     transport.onbytes = (bytes) => this.receive(bytes);
     transport.ondrain = () => this.pump();
     transport.onclose = (reason, broken) => this.lose(reason, broken);
+    if (!/^(unix|private):/.test(transport.url)) this.keepAlive();
+  }
+
+  /** A peer that has vanished says nothing: after a while without a word it is asked for one. */
+  private keepAlive(): void {
+    let dueMs = 0;
+    this.heardMs = performance.now();
+    const look = (): void => {
+      const now = performance.now();
+      if (now - dueMs > LATE_MS) this.heardMs = now; // this program slept, and what has come is not read yet
+      const leftMs = this.heardMs + (this.probe ? 2 : 1) * this.idleMs - now;
+      if (leftMs <= 0 && this.probe) return this.giveUp();
+      if (leftMs <= 0 && this.alive) {
+        this.probe = this.core.exports.ping();
+        this.pump();
+      }
+      wait(leftMs > 0 ? leftMs : this.idleMs);
+    };
+    const wait = (ms: number): void => {
+      dueMs = performance.now() + ms;
+      this.alarm.start(look, ms, false);
+    };
+    wait(this.idleMs);
+  }
+
+  private giveUp(): void {
+    const { transport } = this;
+    transport.onclose = () => {};
+    transport.close();
+    this.lose(`the daemon at ${this.url} does not answer any more`, true);
   }
 
   get url(): string {
@@ -142,6 +180,7 @@ export class Connection {
     this.idle.splice(0).forEach((resolve) => resolve());
     this.resumption?.stop();
     this.resumption = undefined;
+    this.alarm.stop();
     this.outgoing.drop();
     this.transport.hold(false);
     this.transport.close();
@@ -155,6 +194,7 @@ export class Connection {
     const farewell = this.core.text(this.core.exports.farewell());
     if (farewell) return this.fail("UNAVAILABLE", `the daemon at ${this.url} closed the connection: ${farewell}`);
     if (!broken || !this.outgoing.keeps) return this.fail("UNAVAILABLE", reason);
+    this.alarm.stop();
     this.headBytes = 0; // the daemon sends again what the core has not got
     this.headWanted = HEADER_BYTES;
     const take: Take = (transport, received, behind) => {
@@ -303,6 +343,10 @@ export class Connection {
   }
 
   private settle(): void {
+    if (this.probe && this.core.exports.done(this.probe)) {
+      this.core.exports.pending_free(this.probe);
+      this.probe = 0;
+    }
     for (const [pointer, request] of this.requests) {
       if (!this.core.exports.done(pointer)) continue;
       this.requests.delete(pointer);
@@ -320,6 +364,7 @@ export class Connection {
 
   private receive(bytes: Uint8Array): void {
     if (this.closed) return;
+    this.heardMs = performance.now();
     try {
       for (let at = 0; at < bytes.length && !this.closed;)
         at += this.payloadWanted > 0 ? this.takePayload(bytes, at) : this.takeHead(bytes, at);
@@ -380,7 +425,7 @@ export class Connection {
 }
 
 /** The promise, unless the signal comes first. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   signal.throwIfAborted();
   let abort!: () => void;

@@ -150,7 +150,8 @@ export function nest(dtype: DType, shape: readonly number[], array: ArrayOf[DTyp
   return level(0);
 }
 
-function kindOf(value: unknown): string {
+/** "a number", "an object", "null". */
+export function kindOf(value: unknown): string {
   const kind = typeof value;
   return value === null ? "null" : `${/^[uo]/.test(kind) ? "an" : "a"} ${kind}`;
 }

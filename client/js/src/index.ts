@@ -5,7 +5,7 @@ export type { WaitOptions } from "./connection.js";
 export type { ArrayOf, DType, Nested, NestedValues, TypedArray } from "./dtypes.js";
 export { BurnError, type BurnErrorCode } from "./errors.js";
 export type { Jit } from "./jit.js";
-export type { Named, NamedType, Names, Publishable } from "./names.js";
+export type { Named, NamedType, Names, Publishable, WatchOptions } from "./names.js";
 export type { Ops } from "./ops_gen.js";
 export * as nn from "./nn.js";
 export * as optim from "./optim.js";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values by name: what one client publishes, others on the same daemon use, while it trains and after it has ended.
 import type { Burn } from "./burn.js";
-import type { WaitOptions } from "./connection.js";
-import { invalid } from "./errors.js";
+import { abortable, type WaitOptions } from "./connection.js";
+import { kindOf } from "./dtypes.js";
+import { BurnError, invalid } from "./errors.js";
 import { trace } from "./jit.js";
 import { Tensor } from "./tensor.js";
 
@@ -21,6 +22,14 @@ export interface NamedType {
   /** Of a tensor. */
   shape?: number[];
   bytes: number;
+  /** Of its publication: it grows with each one. */
+  version: number;
+}
+
+/** Options of watch(). */
+export interface WatchOptions extends WaitOptions {
+  /** Milliseconds between two looks: 250 if left out. */
+  everyMs?: number;
 }
 
 /** Burn.names. A name is made of letters, digits, ".", "_", "-" and "/" for levels. It belongs to the user who published
@@ -40,7 +49,7 @@ export class Names {
       } else if (typeof item === "object" && item !== null) {
         for (const [key, below] of Object.entries(item)) add(part ? `${part}/${key}` : key, below);
       } else {
-        throw invalid(`what is published is a tensor, or objects of tensors; ${part || "this"} is a ${typeof item}`);
+        throw invalid(`what is published is a tensor, or objects of tensors; ${part || "this"} is ${kindOf(item)}`);
       }
     };
     add("", value);
@@ -71,6 +80,26 @@ export class Names {
     if (found instanceof Tensor || !Object.values(found).every((item) => item instanceof Tensor))
       throw invalid(`${name} is no state dict: tensors stand at other levels than the first`);
     return found as Record<string, Tensor>;
+  }
+
+  /** Each publication of the name, as get() gives it: the present one first, as soon as there is one, then those that
+   * come, without those that came and went between two looks (every 250 ms, if `everyMs` does not say otherwise); one that
+   * comes during a look may be given twice. Ends by `break`, or with the signal's reason. */
+  async *watch(name: string, options: WatchOptions = {}): AsyncGenerator<Named, never, void> {
+    const { signal, everyMs = 250 } = options;
+    for (let seen = "[]"; ;) {
+      const names = await this.list(name, options), found = JSON.stringify(names);
+      if (names.some((each) => each.version === undefined))
+        throw new BurnError("UNSUPPORTED", "the daemon is too old to tell publications of a name apart");
+      if (found !== seen && found !== "[]") {
+        const value = await this.get(name, options).catch((error: BurnError) => {
+          if (error.code !== "NOT_FOUND") throw error; // else it ended meanwhile
+        });
+        if (value) yield value;
+      }
+      seen = found;
+      await abortable(new Promise<void>((resolve) => setTimeout(resolve, everyMs)), signal);
+    }
   }
 
   /** Publishes a function of tensors as a program, recorded with the examples' shapes and dtypes, with the present values

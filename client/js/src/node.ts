@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { Burn, type ConnectOptions } from "./burn.js";
 import { startDaemon } from "./daemon.js";
 import { invalid } from "./errors.js";
-import { graceOf, queryOf } from "./resume.js";
 import { openSocket } from "./sockets.js";
 import type { Transport } from "./transport.js";
+import { checkUrl, queryOf } from "./url.js";
 import { openWebSocket } from "./websocket.js";
 
 export * from "./index.js";
@@ -17,7 +17,7 @@ const connected = new Set<Burn>();
 process.on("exit", () => connected.forEach((burn) => burn.close()));
 
 async function open(url: string, timeoutMs: number, signal: AbortSignal | undefined, device = ""): Promise<Transport> {
-  graceOf(url); // says what is wrong with it
+  checkUrl(url);
   if (/^(unix|tcp|tls):\/\//.test(url)) return openSocket(url, timeoutMs, signal);
   if (/^wss?:\/\//.test(url)) return openWebSocket(url, timeoutMs, signal);
   if (url.startsWith("private:")) return startDaemon(device);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lost connection is made anew: how long that is tried, and what is said on the new one.
 import type { Core } from "./core.js";
-import { BurnError, invalid } from "./errors.js";
+import { BurnError } from "./errors.js";
 import type { Transport } from "./transport.js";
+import { graceOf } from "./url.js";
 
 const CONNECT_MS = 5000, ANSWER_MS = 5000, DELAY_MS_MIN = 20, DELAY_MS_MAX = 2000;
 
@@ -11,22 +12,6 @@ export interface Again {
   open: (url: string, timeoutMs: number, signal: AbortSignal) => Promise<Transport>;
   /** Who connects; it may have changed. */
   token: () => string | Promise<string>;
-}
-
-/** The value of a key in the URL's query. */
-export function queryOf(url: string, key: string): string | undefined {
-  const found = new RegExp(`[?&]${key}=([^&#]*)`).exec(url);
-  return found ? decodeURIComponent(found[1]!) : undefined;
-}
-
-/** Milliseconds that a lost connection to the URL is tried again, by `?resume=SECONDS`; Infinity: as long as the daemon
- * keeps the session, 0: not at all. */
-export function graceOf(url: string): number {
-  const wish = queryOf(url, "resume");
-  if (wish !== undefined && !/^\d{1,6}$/.test(wish))
-    throw invalid(`${url}: resume is a number of seconds, 0 for not at all`);
-  if (/^(unix|private):/.test(url)) return 0;
-  return wish === undefined ? Infinity : Number(wish) * 1000;
 }
 
 /** A timer; `busy` says whether a process should stay alive for it. */

@@ -55,7 +55,7 @@ class WebSocketTransport implements Transport {
 export function openWebSocket(url: string, timeoutMs: number, signal?: AbortSignal): Promise<Transport> {
   if (typeof WebSocket === "undefined")
     return Promise.reject(new BurnError("UNSUPPORTED", `${url}: this Node has no WebSocket (22 has); tcp:// and tls:// need none`));
-  const socket = new WebSocket(url, SUBPROTOCOL);
+  const socket = new WebSocket(url.replace(/\?.*/, ""), SUBPROTOCOL); // the keys are for us
   socket.binaryType = "arraybuffer";
   return new Promise((resolve, reject) => {
     const end = (error?: unknown): void => {

@@ -93,6 +93,11 @@ describe("errors", () => {
     expect(() => burn.ones([2]).sum(3)).toThrow(/there is no dim 3/);
     expect(() => burn.ops.softmax(burn.ones([2]), {} as never)).toThrow(/the attribute dim is missing/);
     expect(() => burn.ops.tril(burn.ones([2, 2]), { dim: 1 } as never)).toThrow(/has no attribute dim/);
+    const ops = burn.ops as unknown as Record<string, (x: Tensor) => Tensor>;
+    expect(() => ops.foo!(burn.ones([2]))).toThrow(/^there is no op foo.*burn\.ops has all, \d+ of them/);
+    expect(() => ops.sofmax!(burn.ones([2]))).toThrow(/^there is no op sofmax; there is softmax/);
+    expect(() => ops.log_softmax!(burn.ones([2]))).toThrow(/there is logSoftmax/);
+    expect(["foo" in ops, "softmax" in ops, String(ops.then), JSON.stringify(ops), `${ops as unknown}`]).toEqual([false, true, "undefined", "{}", "[object Object]"]);
     expect(() => burn.ones([2]).reshape(3)).toThrow(/cannot take the shape/);
     expect(await code(() => burn.ones([2]).item())).toBe("INVALID");
   });

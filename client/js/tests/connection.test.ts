@@ -66,12 +66,28 @@ it("says what is wrong with an address", async () => {
   expect((await failure(connect("unix:///nowhere/d.sock"))).message).toMatch(/cannot connect to unix:\/\/\/nowhere\/d.sock: .*ENOENT/);
   expect((await failure(connect("unix://relative"))).code).toBe("INVALID");
   expect((await failure(connect("ftp://host"))).message).toMatch(/connect\(\) takes unix/);
-  expect((await failure(connect("tcp://localhost"))).message).toMatch(/expected tcp:\/\/host:port/);
   expect((await failure(connect(daemon.url, { device: "abacus" }))).message).toMatch(/abacus/);
   const burnd = process.env.BURND!;
   process.env.BURND = "/nowhere/burnd";
   expect((await failure(connect("private:"))).message).toMatch(/BURND names/);
   process.env.BURND = burnd;
+});
+
+it.each([
+  ["tls://127.0.0.1:99999", 'the port is a number from 1 to 65535, not "99999"'], ["tcp://127.0.0.1:0", "the port is"], ["wss://127.0.0.1:-1", "the port is"],
+  ["ws://[::1]:http", "the port is"], ["tcp://127.0.0.1:", "the port is"], ["tcp://:1", "expected a host and a port"], ["tls://", "expected a host and a port"],
+  ["tls://127.0.0.1:1?foo=abc", '"foo=abc" is none of device=NAME, pin=sha256:HEX and resume=SECONDS'], ["tls://127.0.0.1:1?pin", '"pin" is none of'],
+  ["unix:///nowhere/s?devices=ref", '"devices=ref" is none of'], ["tcp://127.0.0.1:1?resume=1&", '"" is none of'], ["tcp://127.0.0.1:1?insecureX", '"insecureX" is none of'],
+  ["tcp://127.0.0.1:1?resume=-1", "resume is a number of seconds"], ["tls://127.0.0.1:1?pin=sha256:12", "a pin is sha256: and 64 hex digits"],
+  ["private:?Device=ref", '"Device=ref" is none of'], ["http://127.0.0.1", "connect() takes"],
+])("refuses %s before anybody is asked", async (url, says) => {
+  const error = await failure(connect(url));
+  expect([error.code, error.message.includes(says)], error.message).toEqual(["INVALID", true]);
+});
+
+it("takes 7867 for a port that is not named", async () => {
+  const error = await failure(connect("tcp://127.0.0.2")); // nobody listens there
+  expect([error.code, error.message]).toEqual(["UNAVAILABLE", expect.stringMatching(/127\.0\.0\.2:7867/)]);
 });
 
 it("gives up a handshake that is not answered, or aborted", async () => {

@@ -7,6 +7,8 @@ export class Cutter {
   cuts = 0;
   /** Whether new connections are closed at once. */
   refuses = false;
+  /** Whether what comes on connections that are open is kept for ever. */
+  swallows = false;
   private readonly sockets = new Set<Socket>();
   private left = Infinity;
   private most = 0;
@@ -50,10 +52,13 @@ export class Cutter {
       return;
     }
     const daemon = createConnection({ port: this.target, host: "127.0.0.1" });
+    let mute = false; // for good
     const pass = (from: Socket, to: Socket): void => {
       this.sockets.add(from);
       from.setNoDelay(true);
       from.on("data", (bytes: Buffer) => {
+        mute ||= this.swallows;
+        if (mute) return;
         if (bytes.length >= this.left) {
           to.write(bytes.subarray(0, this.left), () => to.destroy());
           from.destroy();

@@ -54,14 +54,42 @@ it("names what is wrong", async () => {
   expect(await failure(a.names.publish("a b", a.ones([1])))).toMatch(/name/);
   expect(await failure(a.names.publish("x", {}))).toMatch(/nothing is published/);
   expect(await failure(a.names.publish("x", { y: 5 as never }))).toMatch(/y is a number/);
+  expect(await failure(a.names.publish("x", { y: undefined as never }))).toMatch(/y is an undefined/);
   expect(await failure(b.names.getState("deep"))).toMatch(/no state dict/);
+});
+
+it("gives each publication of a name as it comes", async () => {
+  const seen: number[] = [], controller = new AbortController();
+  const watched = (async () => {
+    for await (const value of b.names.watch("watched", { everyMs: 5, signal: controller.signal })) {
+      const number = await (value as Tensor).item();
+      if (seen.at(-1) !== number) seen.push(number);
+    }
+  })();
+  for (const number of [1, 2, 3]) {
+    await a.names.publish("watched", a.full([], number));
+    while (seen.at(-1) !== number) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const versions = (await a.names.list("watched")).map((item) => item.version);
+  await a.names.publish("watched", a.full([], 3)); // the same value is a new publication
+  expect((await a.names.list("watched"))[0]!.version).toBe(versions[0]! + 1);
+  await a.names.remove("watched");
+  await a.names.publish("watched", a.full([], 4));
+  while (seen.at(-1) !== 4) await new Promise((resolve) => setTimeout(resolve, 5));
+  controller.abort(new Error("enough"));
+  await expect(watched).rejects.toThrow("enough");
+  expect(seen).toEqual([1, 2, 3, 4]);
+  for await (const value of b.names.watch("watched")) {
+    expect(await (value as Tensor).item()).toBe(4);
+    break;
+  }
 });
 
 it("stops waiting at a signal, wherever it waits", async () => {
   const signal = AbortSignal.abort(new Error("enough")), options = { signal }, x = a.ones([2]);
   const waits = [() => a.names.publish("x", x, options), () => a.names.get("deep", options), () => a.names.getState("deep", options),
     () => a.names.program("classify", options), () => a.names.publishProgram("p", (t) => t.add(1), x, options), () => a.names.remove("deep", options),
-    () => a.names.list("", options), () => x.data(options), () => x.sum().item(options), () => x.tolist(options),
+    () => a.names.list("", options), () => a.names.watch("deep", options).next(), () => x.data(options), () => x.sum().item(options), () => x.tolist(options),
     () => x.chunks(options).next(), () => a.sync(options), () => a.flush(options), () => a.ping(options), () => a.report("stats", options),
     () => a.mintToken({}, options), () => a.shutdown(options), () => connect(daemon.url, options)];
   for (const wait of waits) await expect(wait(), wait.toString()).rejects.toThrow("enough");

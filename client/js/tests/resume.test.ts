@@ -149,6 +149,24 @@ it("gives up at once where another daemon answers", async () => {
   await first.stop();
 });
 
+it.each(["tcp", "ws"] as const)("notices over %s a daemon that has vanished without a word, and leaves alone one that has nothing to say", async (scheme) => {
+  const cutter = await Cutter.start(await daemon.port("tcp")), url = `${scheme}://127.0.0.1:${cutter.port}`;
+  const [patient, none] = [await connect(url, { keepAlive: 200 }), await connect(`${url}?resume=0`, { keepAlive: 200 })];
+  const x = patient.full([3], 5), before = patient.bytesSent;
+  await patient.sync();
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect([patient.alive, patient.resuming, none.alive]).toEqual([true, false, true]);
+  expect(patient.bytesSent).toBeGreaterThan(before); // it has asked
+  cutter.swallows = true;
+  const waits = x.add(1).tolist();
+  expect((await none.closed).message).toBe(`the daemon at ${url}?resume=0 does not answer any more`);
+  while (!patient.resuming) await new Promise((resolve) => setTimeout(resolve, 5));
+  cutter.swallows = false; // for new connections
+  expect(await waits).toEqual([6, 6, 6]);
+  patient.close();
+  cutter.stop();
+});
+
 it("asks a function for the token, also when it resumes", async () => {
   const cutter = await Cutter.start(await daemon.port("tls"));
   let asked = 0;

@@ -96,5 +96,5 @@ def remove(name: str) -> None:
 
 def list(prefix: str = "") -> builtins.list[dict[str, Any]]:
     """Name, dtype, shape and bytes of each value at the prefix and below it: of all of this user's and all public ones
-    by default."""
+    by default. `version` is that of the publication, which grows with each one."""
     return json.loads(_core.list_names(prefix))

@@ -63,19 +63,33 @@ burn_dtype bd_gemm_element(const bd_target *target, const bd_kir *program)
     return bd_gemm_element_of(target, program, BD_KIR_OPERAND_A, BD_KIR_OPERAND_B);
 }
 
-bool bd_gemm_may_walk(const bd_kir *program, bd_kir_phase_kind kind, bd_gemm_walk walk)
+/* Whether an operand is the elements of one buffer, those that a guard leaves out 0. */
+static bool loads_only(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind)
+{
+    const bd_kir_phase *phase = bd_gemm_phase(program, kind);
+    const bd_kir_instr *load = &program->instrs[phase->first];
+    return phase->count == 2 && load->code == BD_KIR_LOAD &&
+           (burn_dtype)load->dtype == bd_gemm_element(target, program);
+}
+
+bool bd_gemm_may_walk(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind,
+                      bd_gemm_walk walk)
 {
     int rows = bd_kir_axis_of(program, kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N);
     int k = bd_kir_axis_of(program, BD_KIR_K);
     const bd_kir_phase *phase = bd_gemm_phase(program, kind);
     bool along_k = false, across_k = false;
+    bool apart = kind == BD_KIR_OPERAND_B && bd_gemm_has_windows(target, program) &&
+                 bd_gemm_element(target, program) == BURN_BF16; /* strides may be arguments */
     for (int i = phase->first; i < phase->first + phase->count && rows >= 0; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
         if (instr->code != BD_KIR_LOAD && instr->code != BD_KIR_LOAD_AT)
             continue;
         const bd_kir_access *access = &program->accesses[instr->index];
-        across_k = across_k || bd_kir_int_is(access->strides[rows], 1);
-        along_k = along_k || bd_kir_int_is(access->strides[k], 1);
+        across_k = across_k || bd_kir_int_is(access->strides[rows], 1) ||
+                   (apart && access->strides[rows].argument >= 0);
+        along_k = along_k || bd_kir_int_is(access->strides[k], 1) ||
+                  (apart && access->strides[k].argument >= 0);
     }
     bool alone = walk == BD_GEMM_ALONG_K ? rows < 0 : rows >= 0 && !along_k;
     return alone || (walk == BD_GEMM_ALONG_K ? along_k : across_k);
@@ -85,15 +99,6 @@ const char *bd_gemm_pack_name(bd_kir_phase_kind kind, bd_gemm_walk walk)
 {
     static const char *const names[2][BD_GEMM_WALKS] = {{"pa", "pak"}, {"pb", "pbk"}};
     return names[kind == BD_KIR_OPERAND_B][walk];
-}
-
-/* Whether an operand is the elements of one buffer, those that a guard leaves out 0. */
-static bool loads_only(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind)
-{
-    const bd_kir_phase *phase = bd_gemm_phase(program, kind);
-    const bd_kir_instr *load = &program->instrs[phase->first];
-    return phase->count == 2 && load->code == BD_KIR_LOAD &&
-           (burn_dtype)load->dtype == bd_gemm_element(target, program);
 }
 
 bool bd_gemm_plain(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind)
@@ -154,7 +159,7 @@ static bool find_packs(const bd_gemm *gemm, bd_kir_phase_kind kind, bd_gemm_oper
 {
     bool packs = bd_gemm_packs(&gemm->target, gemm->program, kind);
     for (bd_gemm_walk walk = 0; walk < BD_GEMM_WALKS; walk++) {
-        out->walks[walk] = bd_gemm_may_walk(gemm->program, kind, walk);
+        out->walks[walk] = bd_gemm_may_walk(&gemm->target, gemm->program, kind, walk);
         if (!packs || !out->walks[walk])
             continue;
         void *symbol = bd_code_symbol(gemm->base.code, bd_gemm_pack_name(kind, walk));

@@ -6,7 +6,8 @@ static void write_packs(bd_module *module, const bd_kir *program, bd_kir_phase_k
 {
     int rows = kind == BD_KIR_OPERAND_A ? BD_KIR_M : BD_KIR_N;
     for (bd_gemm_walk walk = 0; walk < BD_GEMM_WALKS; walk++) {
-        if (!bd_gemm_packs(module->target, program, kind) || !bd_gemm_may_walk(program, kind, walk))
+        if (!bd_gemm_packs(module->target, program, kind) ||
+            !bd_gemm_may_walk(module->target, program, kind, walk))
             continue;
         bool along_k = walk == BD_GEMM_ALONG_K;
         bd_block_spec spec = {.kind = kind,

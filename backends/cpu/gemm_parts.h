@@ -191,8 +191,9 @@ burn_dtype bd_gemm_element_of(const bd_target *target, const bd_kir *program, bd
 /* The phase of a kind, or NULL. */
 const bd_kir_phase *bd_gemm_phase(const bd_kir *program, bd_kir_phase_kind kind);
 /* Whether vectors of an operand phase may walk that way: where elements lie side by side. Windows
- * lie so both ways, and the longer innermost axis is the better one. */
-bool bd_gemm_may_walk(const bd_kir *program, bd_kir_phase_kind kind, bd_gemm_walk walk);
+ * lie so both ways, or some elements apart, and sizes tell which is the better one. */
+bool bd_gemm_may_walk(const bd_target *target, const bd_kir *program, bd_kir_phase_kind kind,
+                      bd_gemm_walk walk);
 /* The pack function's name in the object. */
 const char *bd_gemm_pack_name(bd_kir_phase_kind kind, bd_gemm_walk walk);
 /* Whether an operand is the elements of one buffer as they are. */

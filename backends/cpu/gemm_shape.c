@@ -191,15 +191,26 @@ bool bd_gemm_step_of(const bd_gemm *gemm, const int64_t *ints, const bd_kir_int 
     return true;
 }
 
-/* Both ways may be open: then the longer of the innermost axes is walked. */
+/* What vectors along an axis are worth: how many elements are side by side, or nearly so. */
+static int64_t worth_of(const bd_gemm *gemm, const bd_gemm_operand *operand, int axis,
+                        const int64_t *ints)
+{
+    enum { SIDE_BY_SIDE = 16, SECOND = 8 }; /* against elements that are loaded one by one */
+    int64_t extent = bd_kir_int_value(gemm->program->axes[axis].extent, ints);
+    if (operand != &gemm->b || !gemm->windows)
+        return extent;
+    int64_t stride = bd_kir_int_value(operand->access.strides[axis], ints);
+    return extent * (stride == 1 ? SIDE_BY_SIDE : stride == 2 ? SECOND : 1);
+}
+
+/* Both ways may be open: then the one that is worth more is walked. */
 static bd_gemm_walk walk_of(const bd_gemm *gemm, const bd_gemm_operand *operand, bd_kir_role role,
                             const int64_t *ints)
 {
-    const bd_kir_axis *axes = gemm->program->axes;
     if (!operand->walks[BD_GEMM_ALONG_K] || !operand->walks[BD_GEMM_ACROSS_K])
         return operand->walks[BD_GEMM_ALONG_K] ? BD_GEMM_ALONG_K : BD_GEMM_ACROSS_K;
-    int64_t k = bd_kir_int_value(axes[bd_kir_axis_of(gemm->program, BD_KIR_K)].extent, ints);
-    int64_t rows = bd_kir_int_value(axes[bd_kir_axis_of(gemm->program, role)].extent, ints);
+    int64_t k = worth_of(gemm, operand, bd_kir_axis_of(gemm->program, BD_KIR_K), ints);
+    int64_t rows = worth_of(gemm, operand, bd_kir_axis_of(gemm->program, role), ints);
     return k > rows ? BD_GEMM_ALONG_K : BD_GEMM_ACROSS_K;
 }
 

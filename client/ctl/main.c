@@ -235,6 +235,8 @@ static void print(const ctl_options *options, json_t *report)
     if (options->json) {
         json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
+    } else if (json_is_array(report) && json_array_size(report) == 0) {
+        printf("no %s\n", strcmp(options->command, "token") == 0 ? "tokens" : options->command);
     } else {
         ctl_print_table(report, stdout);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/ctl/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CELL_MAX = 512, COLUMNS_MAX = 32, KEY_MAX = 160 };
@@ -14,6 +15,14 @@ static int width_of(const char *text)
     return width;
 }
 
+/* "[2, 3]"; "…" for what is too long. */
+static void inner_text(const json_t *value, char cell[CELL_MAX])
+{
+    char *text = json_dumps(value, JSON_PRESERVE_ORDER);
+    snprintf(cell, CELL_MAX, "%s", text && strlen(text) < CELL_MAX ? text : "…");
+    free(text);
+}
+
 static void cell_text(const json_t *value, char cell[CELL_MAX])
 {
     if (json_is_string(value))
@@ -24,8 +33,10 @@ static void cell_text(const json_t *value, char cell[CELL_MAX])
         snprintf(cell, CELL_MAX, "%.6g", json_real_value(value));
     else if (json_is_boolean(value))
         snprintf(cell, CELL_MAX, "%s", json_is_true(value) ? "yes" : "no");
+    else if (value && !json_is_null(value))
+        inner_text(value, cell);
     else
-        snprintf(cell, CELL_MAX, "%s", value && !json_is_null(value) ? "…" : "");
+        cell[0] = '\0';
 }
 
 static void print_cell(FILE *file, const char *text, int width, int right)
@@ -35,19 +46,24 @@ static void print_cell(FILE *file, const char *text, int width, int right)
             !right && padding > 0 ? padding : 0, "");
 }
 
-/* All keys of all rows, in order of appearance. */
+/* All keys of all rows; one that the rows before lack comes behind its neighbour. */
 static int find_columns(const json_t *rows, const char *columns[COLUMNS_MAX])
 {
     int count = 0;
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const char *key;
         json_t *value;
+        int next = 0;
         json_object_foreach(json_array_get(rows, i), key, value) {
             int at = 0;
             while (at < count && strcmp(columns[at], key) != 0)
                 at++;
-            if (at == count && count < COLUMNS_MAX)
-                columns[count++] = key;
+            if (at == count && count < COLUMNS_MAX) {
+                at = next;
+                memmove(&columns[at + 1], &columns[at], (size_t)(count++ - at) * sizeof *columns);
+                columns[at] = key;
+            }
+            next = at < count ? at + 1 : count;
         }
     }
     return count;

@@ -94,3 +94,23 @@ def test_a_drain_says_who_is_there():
         for client in clients:
             client.close()
         assert daemon.process.wait(60) == 0
+
+
+def test_names_as_a_table():
+    """Columns do not depend on which row is first, shapes are shown, and nothing is said to be nothing."""
+    with Daemon() as daemon:
+        url = "unix://" + daemon.path
+
+        def table():
+            return ctl("--url", url, "names").stdout.splitlines()
+
+        def run(code):
+            subprocess.run([sys.executable, "-c", "import burn\n" + code], env={**os.environ, "BURN_URL": url}, check=True, timeout=60)
+
+        assert table() == ["no names"] and ctl("--url", url, "-o", "json", "names").stdout == "[]\n"
+        run("burn.names.publish('m', {'a': burn.ones(2, 3), 'b': burn.tensor(1)})")
+        head = "name  kind    dtype    shape   bytes  version"
+        assert table() == [head, "m/a   tensor  float32  [2, 3]     24        1", "m/b   tensor  int64    []          8        1"]
+        run("burn.names.publish_program('a', lambda x: x + 1, burn.ones(3))")
+        assert [line.split()[:2] for line in table()[1:]] == [["a", "program"], ["m/a", "tensor"], ["m/b", "tensor"]]
+        assert table()[0].split() == head.split() and "[2, 3]" in table()[2]

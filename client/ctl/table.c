@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/ctl/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CELL_MAX = 512, COLUMNS_MAX = 32, KEY_MAX = 160 };
@@ -18,9 +17,11 @@ static int width_of(const char *text)
 /* "[2, 3]"; "…" for what is too long. */
 static void inner_text(const json_t *value, char cell[CELL_MAX])
 {
-    char *text = json_dumps(value, JSON_PRESERVE_ORDER);
-    snprintf(cell, CELL_MAX, "%s", text && strlen(text) < CELL_MAX ? text : "…");
-    free(text);
+    size_t size = json_dumpb(value, cell, CELL_MAX - 1, JSON_PRESERVE_ORDER);
+    if (size > 0 && size < CELL_MAX)
+        cell[size] = '\0';
+    else
+        snprintf(cell, CELL_MAX, "…");
 }
 
 static void cell_text(const json_t *value, char cell[CELL_MAX])

@@ -159,6 +159,19 @@ def c_wrapped(head, parts, end):
     return "\n".join(lines + [line.rstrip()])
 
 
+# Values of the attribute `reduction`.
+REDUCTIONS = ["none", "mean", "sum"]
+
+
+def c_usual(attr):
+    """The default as one writes it in C."""
+    if attr.name == "reduction":
+        return f"BURN_REDUCTION_{REDUCTIONS[attr.default].upper()}"
+    if attr.kind == "dtype":
+        return f"BURN_DTYPE_{DTYPE_NAMES[attr.default].upper() if attr.default else 'DEFAULT'}"
+    return attr.default_text
+
+
 def c_doc(op):
     """The comment of a function: what it does, then what its parameters may be."""
     notes = []
@@ -168,8 +181,7 @@ def c_doc(op):
     numbers = [c_name(one.name) for one in op.inputs if one.role in ("param", "number")]
     if numbers:
         notes.append(f"Numbers: {', '.join(numbers)}.")
-    usual = [f"{attr.name} {DTYPE_NAMES[attr.default] if attr.kind == 'dtype' else attr.default_text}"
-             for attr in op.attrs if attr.default is not None]
+    usual = [f"{attr.name} {c_usual(attr)}" for attr in op.attrs if attr.default is not None]
     if usual:
         notes.append(f"Usual: {', '.join(usual)}.")
     lines = textwrap.wrap(op.doc, 96) + textwrap.wrap(" ".join(notes), 96)
@@ -177,13 +189,16 @@ def c_doc(op):
 
 
 def c_header(ops):
+    reductions = ", ".join(f"BURN_REDUCTION_{name.upper()} = {number}" for number, name in enumerate(REDUCTIONS))
     functions = "\n".join(f"{c_doc(op)}\n{c_wrapped('BURN_API burn_status burn_' + op.name, c_parameters(op), ';')}"
                           for op in ops if op.public and op.name not in IN_BURN_H)
     return f"""/* SPDX-License-Identifier: Apache-2.0
  * burn_ops.h: one function an op. {NOTE}
  *
  * Inputs first: tensors as burn_in(tensor), numbers as burn_float(2.5), burn_int(2), burn_bool(1), absent ones as
- * burn_none(). Then attributes; a list is its length and its items. Results go to out, which is the caller's.
+ * burn_none(). Then attributes; a list is its length and its items. A dim counts from the end if it is negative; a
+ * keepdim and the like is 0 or 1; a dtype is one of BURN_DTYPE_, BURN_DTYPE_DEFAULT for the one that the op gives by
+ * itself. Results go to out, which is the caller's.
  * Shapes and dtypes are checked at once; what fails in the daemon surfaces at the next burn_read or burn_sync. */
 #ifndef BURN_BURN_OPS_H
 #define BURN_BURN_OPS_H
@@ -193,6 +208,9 @@ def c_header(ops):
 #ifdef __cplusplus
 extern "C" {{
 #endif
+
+/* What becomes of the losses of all elements. */
+enum {{ {reductions} }};
 
 {functions}
 
@@ -304,13 +322,14 @@ def manual(ops):
     sections = (("Control records", lambda op: "control" in op.flags),
                 ("Ops", lambda op: op.public),
                 ("Made by the engine only", lambda op: "internal" in op.flags))
+    reductions = ", ".join(f"{number} {name}" for number, name in enumerate(REDUCTIONS))
     text = f"""<!-- SPDX-License-Identifier: Apache-2.0. {NOTE} -->
 # The ops
 
 Number, inputs (`?` may be absent, `*` repeats), then attributes with kinds and defaults. Inputs are tensors or numbers; numbers are
 *weak* in promotion, as Python's are in PyTorch. `dtype` and `shape` name the rules of `proto/op_rules.h`. Attributes of the kinds
 int, ints and dtype are part of what a plan is made for; sizes are arguments of it. How a record travels: PROTOCOL.md.
-A `dim`, and each of `dims`, counts from the end if it is negative. A `reduction` is 0 none, 1 the mean, 2 the sum.
+A `dim`, and each of `dims`, counts from the end if it is negative. A `reduction` is {reductions}.
 
 The revision of this table, `op_revision` of HELLO: {revision(ops)}. Later tables have more ops, and more attributes with defaults; what this one says stays.
 """

@@ -2,6 +2,7 @@
 """The C library as others find it: installed, by pkg-config and by CMake, from C99 and C++; what it exports."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -16,15 +17,20 @@ PROGRAM = """
 int main(void)
 {
     burn_context *context;
-    burn_tensor *a, *b;
+    burn_tensor *a, *b, *c;
+    double sum;
     int64_t dims[1] = {3};
     float values[3] = {1, 2, 3}, out[3];
     if (burn_open(NULL, &context) || burn_upload(context, BURN_DTYPE_FLOAT32, 1, dims, values, &a) ||
-        burn_mul(context, burn_in(a), burn_float(2.5), &b) || burn_read(b, out, sizeof out))
+        burn_mul(context, burn_in(a), burn_float(2.5), &b) || burn_read(b, out, sizeof out) ||
+        burn_mse_loss(context, burn_in(a), burn_in(b), BURN_REDUCTION_SUM, &c) || burn_item(c, &sum))
         return fprintf(stderr, "%s\\n", burn_last_error()->text), 1;
+    if (sum != 14 * 1.5 * 1.5)
+        return 1;
     printf("%g %g %g\\n", out[0], out[1], out[2]);
     burn_release(a);
     burn_release(b);
+    burn_release(c);
     burn_close(context);
     return 0;
 }
@@ -80,6 +86,15 @@ target_link_libraries(main PRIVATE {target})
     run("cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", str(tmp_path / "build"))
     assert run(str(tmp_path / "build" / "main"), env=environment(prefix)) == "2.5 5 7.5\n"
+
+
+def test_the_manual_of_the_ops_is_installed(prefix):
+    manual = next(prefix.rglob("doc/*/OPS.md")).read_text()
+    header = (prefix / "include/burn/burn_ops.h").read_text()
+    values = dict(re.findall(r"BURN_REDUCTION_(\w+) = (\d)", header))
+    assert values == {"NONE": "0", "MEAN": "1", "SUM": "2"}  # as PyTorch's at::Reduction
+    assert "`reduction` is 0 none, 1 mean, 2 sum" in manual and "reduction BURN_REDUCTION_MEAN" in header
+    assert "Usual: dims [], keepdim 0, dtype BURN_DTYPE_DEFAULT." in header and not re.search(r"(reduction \d|dtype (none|float))\b.*\*/", header)
 
 
 def test_only_the_api_is_exported(prefix):

@@ -174,6 +174,7 @@ BURN_API uint64_t burn_ops_recorded(const burn_context *context);
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 enum {
+    BURN_DTYPE_DEFAULT = 0, /* an attribute: what the op gives by itself */
     BURN_DTYPE_FLOAT64 = 1,
     BURN_DTYPE_FLOAT32 = 2,
     BURN_DTYPE_FLOAT16 = 3,

@@ -2,7 +2,9 @@
  * burn_ops.h: one function an op. Made by proto/gen_ops.py from proto/ops.toml.
  *
  * Inputs first: tensors as burn_in(tensor), numbers as burn_float(2.5), burn_int(2), burn_bool(1), absent ones as
- * burn_none(). Then attributes; a list is its length and its items. Results go to out, which is the caller's.
+ * burn_none(). Then attributes; a list is its length and its items. A dim counts from the end if it is negative; a
+ * keepdim and the like is 0 or 1; a dtype is one of BURN_DTYPE_, BURN_DTYPE_DEFAULT for the one that the op gives by
+ * itself. Results go to out, which is the caller's.
  * Shapes and dtypes are checked at once; what fails in the daemon surfaces at the next burn_read or burn_sync. */
 #ifndef BURN_BURN_OPS_H
 #define BURN_BURN_OPS_H
@@ -12,6 +14,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What becomes of the losses of all elements. */
+enum { BURN_REDUCTION_NONE = 0, BURN_REDUCTION_MEAN = 1, BURN_REDUCTION_SUM = 2 };
 
 /* The same values as a tensor of its own. Tensors are values on the wire, so nothing need be
  * copied. */
@@ -284,17 +289,17 @@ BURN_API burn_status burn_triu(burn_context *context, burn_input x, int64_t diag
                                burn_tensor **out);
 /* The sum over the dims (none: all). Integers and bools give int64 unless a dtype is named; x is
  * cast first.
- * Usual: dims [], keepdim 0, dtype none. */
+ * Usual: dims [], keepdim 0, dtype BURN_DTYPE_DEFAULT. */
 BURN_API burn_status burn_sum(burn_context *context, burn_input x,
                               int dims_count, const int64_t *dims, int64_t keepdim, int dtype,
                               burn_tensor **out);
 /* The mean over the dims (none: all); of nothing it is NaN.
- * Usual: dims [], keepdim 0, dtype none. */
+ * Usual: dims [], keepdim 0, dtype BURN_DTYPE_DEFAULT. */
 BURN_API burn_status burn_mean(burn_context *context, burn_input x,
                                int dims_count, const int64_t *dims, int64_t keepdim, int dtype,
                                burn_tensor **out);
 /* The product over the dims (none: all). Dtypes as sum.
- * Usual: dims [], keepdim 0, dtype none. */
+ * Usual: dims [], keepdim 0, dtype BURN_DTYPE_DEFAULT. */
 BURN_API burn_status burn_prod(burn_context *context, burn_input x,
                                int dims_count, const int64_t *dims, int64_t keepdim, int dtype,
                                burn_tensor **out);
@@ -437,12 +442,12 @@ BURN_API burn_status burn_linspace(burn_context *context, burn_input start, burn
 BURN_API burn_status burn_eye(burn_context *context, int64_t rows, int64_t columns, int dtype,
                               burn_tensor **out);
 /* Uniform in [low, high).
- * Numbers: low, high. Usual: dtype float32, seed 0, offset 0. */
+ * Numbers: low, high. Usual: dtype BURN_DTYPE_FLOAT32, seed 0, offset 0. */
 BURN_API burn_status burn_uniform(burn_context *context, burn_input low, burn_input high,
                                   int shape_count, const int64_t *shape, int dtype, int64_t seed,
                                   int64_t offset, burn_tensor **out);
 /* Normally distributed, by Box and Muller's transform.
- * Numbers: mean, std_. Usual: dtype float32, seed 0, offset 0. */
+ * Numbers: mean, std_. Usual: dtype BURN_DTYPE_FLOAT32, seed 0, offset 0. */
 BURN_API burn_status burn_normal(burn_context *context, burn_input mean, burn_input std_,
                                  int shape_count, const int64_t *shape, int dtype, int64_t seed,
                                  int64_t offset, burn_tensor **out);
@@ -451,56 +456,57 @@ BURN_API burn_status burn_normal(burn_context *context, burn_input mean, burn_in
 BURN_API burn_status burn_bernoulli(burn_context *context, burn_input p, int64_t seed,
                                     int64_t offset, burn_tensor **out);
 /* Integers from low to high - 1, all alike likely but for a bias below range / 2^64.
- * Numbers: low, high. Usual: dtype int64, seed 0, offset 0. */
+ * Numbers: low, high. Usual: dtype BURN_DTYPE_INT64, seed 0, offset 0. */
 BURN_API burn_status burn_randint(burn_context *context, burn_input low, burn_input high,
                                   int shape_count, const int64_t *shape, int dtype, int64_t seed,
                                   int64_t offset, burn_tensor **out);
 /* The negative log-likelihood of class indices under softmax over dim 1 (dim 0 of a vector).
  * Targets equal to ignore_index do not count; class weights scale each element's loss and the
  * mean's divisor; label smoothing mixes the target with all classes. Gradients flow to x only.
- * May be burn_none(): weight, label_smoothing. Numbers: label_smoothing. Usual: reduction 1,
- * ignore_index -100. */
+ * May be burn_none(): weight, label_smoothing. Numbers: label_smoothing. Usual: reduction
+ * BURN_REDUCTION_MEAN, ignore_index -100. */
 BURN_API burn_status burn_cross_entropy(burn_context *context, burn_input x, burn_input target,
                                         burn_input weight, burn_input label_smoothing,
                                         int64_t reduction, int64_t ignore_index, burn_tensor **out);
 /* As cross_entropy, of logarithms of probabilities.
- * May be burn_none(): weight. Usual: reduction 1, ignore_index -100. */
+ * May be burn_none(): weight. Usual: reduction BURN_REDUCTION_MEAN, ignore_index -100. */
 BURN_API burn_status burn_nll_loss(burn_context *context, burn_input x, burn_input target,
                                    burn_input weight, int64_t reduction, int64_t ignore_index,
                                    burn_tensor **out);
 /* cross_entropy whose target holds the probability of each class.
- * May be burn_none(): weight, label_smoothing. Numbers: label_smoothing. Usual: reduction 1. */
+ * May be burn_none(): weight, label_smoothing. Numbers: label_smoothing. Usual: reduction
+ * BURN_REDUCTION_MEAN. */
 BURN_API burn_status burn_cross_entropy_soft(burn_context *context, burn_input x, burn_input target,
                                              burn_input weight, burn_input label_smoothing,
                                              int64_t reduction, burn_tensor **out);
 /* The squared difference.
- * Usual: reduction 1. */
+ * Usual: reduction BURN_REDUCTION_MEAN. */
 BURN_API burn_status burn_mse_loss(burn_context *context, burn_input x, burn_input target,
                                    int64_t reduction, burn_tensor **out);
 /* The absolute difference.
- * Usual: reduction 1. */
+ * Usual: reduction BURN_REDUCTION_MEAN. */
 BURN_API burn_status burn_l1_loss(burn_context *context, burn_input x, burn_input target,
                                   int64_t reduction, burn_tensor **out);
 /* Half the squared difference up to delta, beyond it delta * (difference - delta / 2).
- * Numbers: delta. Usual: reduction 1. */
+ * Numbers: delta. Usual: reduction BURN_REDUCTION_MEAN. */
 BURN_API burn_status burn_huber_loss(burn_context *context, burn_input x, burn_input target,
                                      burn_input delta, int64_t reduction, burn_tensor **out);
 /* huber_loss divided by beta.
- * Numbers: beta. Usual: reduction 1. */
+ * Numbers: beta. Usual: reduction BURN_REDUCTION_MEAN. */
 BURN_API burn_status burn_smooth_l1_loss(burn_context *context, burn_input x, burn_input target,
                                          burn_input beta, int64_t reduction, burn_tensor **out);
 /* The cross-entropy of a probability given as its logit x; pos_weight scales the positive part.
- * May be burn_none(): weight, pos_weight. Usual: reduction 1. */
+ * May be burn_none(): weight, pos_weight. Usual: reduction BURN_REDUCTION_MEAN. */
 BURN_API burn_status burn_bce_with_logits(burn_context *context, burn_input x, burn_input target,
                                           burn_input weight, burn_input pos_weight,
                                           int64_t reduction, burn_tensor **out);
 /* The cross-entropy of a probability x; logarithms are held above -100.
- * May be burn_none(): weight. Usual: reduction 1. */
+ * May be burn_none(): weight. Usual: reduction BURN_REDUCTION_MEAN. */
 BURN_API burn_status burn_bce(burn_context *context, burn_input x, burn_input target,
                               burn_input weight, int64_t reduction, burn_tensor **out);
 /* target * (log(target) - x), where x is a logarithm of probabilities, and the target too with
  * log_target.
- * Usual: reduction 1, log_target 0. */
+ * Usual: reduction BURN_REDUCTION_MEAN, log_target 0. */
 BURN_API burn_status burn_kl_div(burn_context *context, burn_input x, burn_input target,
                                  int64_t reduction, int64_t log_target, burn_tensor **out);
 /* Plain gradient descent. Gives the new param.
@@ -646,11 +652,11 @@ BURN_API burn_status burn_group_norm(burn_context *context, burn_input x, burn_i
                                      burn_input bias, burn_input eps, int64_t groups,
                                      burn_tensor **out);
 /* At each place of the dim the sum of what stands up to it. Dtypes as sum.
- * Usual: dtype none. */
+ * Usual: dtype BURN_DTYPE_DEFAULT. */
 BURN_API burn_status burn_cumsum(burn_context *context, burn_input x, int64_t dim, int dtype,
                                  burn_tensor **out);
 /* At each place of the dim the product of what stands up to it. Dtypes as sum.
- * Usual: dtype none. */
+ * Usual: dtype BURN_DTYPE_DEFAULT. */
 BURN_API burn_status burn_cumprod(burn_context *context, burn_input x, int64_t dim, int dtype,
                                   burn_tensor **out);
 /* At each place of the dim the largest of what stands up to it, and its place, the last of equals.

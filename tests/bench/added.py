@@ -26,6 +26,26 @@ def product(name):
                     (8e-3 if count == 1 else 3e-2) if half else 1e-4)
 
 
+def attention(name):
+    causal, flops = data.ATTENTIONS[name][-1], data.attention_flops(name)
+
+    def judged(q, k, v):
+        if causal:
+            return gpt.attention(q, k, v)[0]
+        return gpt.softmax(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])) @ v
+    return Workload([burn.tensor(a).to(burn.bfloat16) for a in data.attention(name)],
+                    burn.no_grad()(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)), judged,
+                    "TFLOP/s", lambda s: flops / s / 1e12, "bf16", 3e-2)
+
+
+def convolution(name):
+    stride, flops = data.CONVOLUTIONS[name][-1], data.convolution_flops(name)
+    return Workload([burn.tensor(a).to(burn.bfloat16) for a in data.convolution_bf16(name)],
+                    burn.no_grad()(lambda x, w: F.conv2d(x, w, stride=stride, padding=1)),
+                    lambda x, w: np.einsum("bcyxij,ocij->boyx", resnet.windows(x, 3, stride, 1), w, optimize=True),
+                    "TFLOP/s", lambda s: flops / s / 1e12, "bf16", 8e-3)
+
+
 def conv_depthwise():
     sizes = data.DEPTHWISE
     inputs = data.convolution(sizes, 3, sizes["channels"])
@@ -152,7 +172,8 @@ def named(name, function, *arguments):
     return make
 
 
-JUDGED = (*(named(name, product) for name in data.PRODUCTS), conv_depthwise, conv_1x1, max_pool2d, gru_step,
+JUDGED = (*(named(name, product) for name in data.PRODUCTS), *(named(name, attention) for name in data.ATTENTIONS),
+          *(named(name, convolution) for name in data.CONVOLUTIONS), conv_depthwise, conv_1x1, max_pool2d, gru_step,
           embedding_gather, embedding_scatter_add, cumsum, resnet18_infer)
 TRAINED = (resnet18_train,)
 UPDATES = (adamw_200,)

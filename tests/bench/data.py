@@ -12,6 +12,11 @@ PRODUCTS = {"matmul_16": (16, 16, 16, 1000, False), "matmul_64": (64, 64, 64, 50
             "matmul_bf16_1x4096": (1, 4096, 4096, 1, True)}
 DEPTHWISE = {"batch": 8, "channels": 128, "side": 56}  # windows of 3 x 3, padding 1
 POINTWISE = {"batch": 8, "channels": 256, "outputs": 256, "side": 28}  # windows of 1 x 1
+# in bf16: heads, length and width of queries, keys and values, causal
+ATTENTIONS = {"attention_bf16_1024": (8, 1024, 64, False), "attention_bf16_causal": (8, 1024, 64, True),
+              "attention_bf16_512": (12, 512, 64, False)}
+# in bf16, of 8 images: channels, outputs, side, stride of windows of 3 x 3, padding 1
+CONVOLUTIONS = {"conv_bf16_56": (64, 128, 56, 1), "conv_bf16_14": (256, 256, 14, 1), "conv_bf16_stride_2": (64, 128, 56, 2)}
 POOL = {"shape": (2, 32, 512, 512), "size": 5, "stride": 2, "padding": 2, "dilation": 2}
 GRU = {"batch": 32, "width": 256}
 TABLE = {"rows": 16384, "width": 256, "ids": 16384}
@@ -61,6 +66,28 @@ def convolution(sizes, window, groups=1):
     return (normal("convolution.x", sizes["batch"], channels, sizes["side"], sizes["side"]),
             normal("convolution.w", sizes.get("outputs", channels), channels // groups, window, window)
             / np.float32(fan_in ** 0.5))
+
+
+def attention(name):
+    """Queries, keys and values."""
+    heads, length, width, _ = ATTENTIONS[name]
+    return [normal(f"{name}.{which}", 1, heads, length, width) for which in "qkv"]
+
+
+def attention_flops(name):
+    heads, length, width, causal = ATTENTIONS[name]
+    return (2 if causal else 4) * heads * length * length * width
+
+
+def convolution_bf16(name):
+    """Images and weights."""
+    channels, outputs, side, _ = CONVOLUTIONS[name]
+    return normal(name + ".x", 8, channels, side, side), normal(name + ".w", outputs, channels, 3, 3) / np.float32(channels ** 0.5 * 3)
+
+
+def convolution_flops(name):
+    channels, outputs, side, stride = CONVOLUTIONS[name]
+    return 2 * 8 * channels * outputs * 9 * (side // stride) ** 2
 
 
 def gru():

@@ -114,6 +114,16 @@ for name, (*_, count, half) in data.PRODUCTS.items():
     run(name, inference(products(count), *data.product(name), cast=torch.bfloat16 if half else None), unit,
         lambda s, scale=scale: scale / s, "bf16" if half else "f32")
 
+for name, (*_, causal) in data.ATTENTIONS.items():
+    run(name, inference(lambda q, k, v, causal=causal: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
+                        *data.attention(name), cast=torch.bfloat16), "TFLOP/s",
+        lambda s, flops=data.attention_flops(name): flops / s / 1e12, "bf16")
+
+for name, (*_, stride) in data.CONVOLUTIONS.items():
+    run(name, inference(lambda x, w, stride=stride: F.conv2d(x, w, stride=stride, padding=1), *data.convolution_bf16(name),
+                        cast=torch.bfloat16), "TFLOP/s",
+        lambda s, flops=data.convolution_flops(name): flops / s / 1e12, "bf16")
+
 sizes = data.DEPTHWISE
 image, weight = data.convolution(sizes, 3, sizes["channels"])
 run("conv_depthwise", inference(lambda x, w: F.conv2d(x, w, padding=1, groups=x.shape[1]), image, weight), "GB/s",

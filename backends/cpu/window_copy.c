@@ -11,6 +11,7 @@ typedef struct copier {
     int64_t bytes, from_bytes; /* of an element of the copy and of memory */
     int64_t odd;               /* pairs: elements to the second number; 0: there is none */
     int64_t phases[BD_KIR_AXES_MAX];
+    int64_t begin[BD_KIR_AXES_MAX], end[BD_KIR_AXES_MAX]; /* entries of a dim that exist */
 } copier;
 
 static void entries_of(const bd_window_dim *dim, int64_t phase, int64_t *out_begin,
@@ -84,8 +85,8 @@ static void find_odd(copier *c, const bd_window_dim *dim, int64_t at)
 static void copy_dim(copier *c, int number, const char *from, char *to)
 {
     const bd_window_dim *dim = &c->shape->dims[number];
-    int64_t begin, end, step = from_step_of(dim), bytes = c->bytes;
-    entries_of(dim, c->phases[number], &begin, &end);
+    int64_t begin = c->begin[number], end = c->end[number];
+    int64_t step = from_step_of(dim), bytes = c->bytes;
     from += (begin * step + c->phases[number] * dim->from_step) * c->from_bytes;
     if (number == c->shape->dim_count - 1) {
         copy_row(c, from, step, to + begin * bytes, end - begin);
@@ -114,14 +115,14 @@ void bd_window_copy(const bd_gemm *gemm, const bd_window_shape *shape, const bd_
         const bd_window_dim *dim = &shape->dims[d];
         c.phases[d] = part % dim->phases;
         part /= dim->phases;
+        entries_of(dim, c.phases[d], &c.begin[d], &c.end[d]);
         to += c.phases[d] * dim->phase_step * c.bytes;
     }
     for (int d = 0; d < shape->part_dims; d++) {
         const bd_window_dim *dim = &shape->dims[d];
-        int64_t at = part % dim->size, begin, end;
+        int64_t at = part % dim->size;
         part /= dim->size;
-        entries_of(dim, c.phases[d], &begin, &end);
-        inside = inside && at >= begin && at < end;
+        inside = inside && at >= c.begin[d] && at < c.end[d];
         find_odd(&c, dim, at);
         from += (at * from_step_of(dim) + c.phases[d] * dim->from_step) * c.from_bytes;
         to += at * dim->step * c.bytes;

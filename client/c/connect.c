@@ -96,6 +96,20 @@ static int connect_unix(burn_context *context, const char *path, int timeout_ms)
     return number;
 }
 
+/* 0, or an errno. A daemon whose host does not answer any more is lost after 15 + 3 * 15 s, or when
+ * it has not taken for 60 s what was sent. */
+static int prepare_tcp(int fd)
+{
+    int on = 1, seconds = 15, probes = 3;
+    unsigned timeout_ms = 60000;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
+    return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0 ? 0 : errno;
+}
+
 static bd_error *connect_tcp(burn_context *context, const char *host, const char *port,
                              int timeout_ms)
 {
@@ -119,11 +133,13 @@ static bd_error *connect_tcp(burn_context *context, const char *host, const char
             continue;
         }
         number = connect_within(context, fd, at->ai_addr, at->ai_addrlen, timeout_ms);
-        int one = 1;
-        if (number == 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0)
+        if (number != 0)
+            continue;
+        number = prepare_tcp(fd);
+        if (number == 0)
             context->fd = fd;
-        else if (number == 0)
-            close(fd), number = errno;
+        else
+            close(fd);
     }
     freeaddrinfo(found);
     return number == 0 ? NULL : failed(context->url, number);

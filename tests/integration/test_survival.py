@@ -89,6 +89,30 @@ def alone(body):
         raise problems[0]
 
 
+def test_a_client_notices_a_host_that_vanished():
+    """The kernel asks for it: its timer runs on the connection. That it is right, the long form waits for."""
+    def body(link):
+        import burn
+        with Daemon("--resume-grace=1h", tcp=True) as daemon:
+            port = daemon.tcp_port()
+            burn.connect(f"tcp://127.0.0.1:{port}?resume=0")
+            x = burn.arange(1000.0)
+            assert x.sum().item() == 499500
+            timers = [line.split()[5] for line in pathlib.Path("/proc/thread-self/net/tcp").read_text().splitlines()[1:]
+                      if line.split()[2].endswith(f":{port:04X}") and line.split()[3] == "01"]
+            assert [timer[:2] for timer in timers] == ["02"], timers  # 02: keepalive
+            if LONG:
+                link(False)
+                begin = time.monotonic()
+                with pytest.raises(burn.ConnectionError, match="timed out|failed"):
+                    (x + 1).sum().item()
+                assert time.monotonic() - begin < 75
+                link(True)
+            burn.disconnect()
+
+    alone(body)
+
+
 def test_half_open_connections():
     """Both ends are there, and nothing gets through. Who answers pings is missed soon, others after a minute."""
     def body(link):

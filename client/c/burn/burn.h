@@ -23,7 +23,8 @@
  *     fail at once; what fails in the daemon (memory, an index out of range, a lost connection) is
  *     reported by the next burn_read or burn_sync. A lost connection over tcp:// or tls:// is made
  *     anew, for as long as the daemon keeps the session (30 s by default); calls take that long
- *     then, and nothing is done twice. Once it is lost for good, every call says so.
+ *     then, and nothing is done twice. Once it is lost for good, every call says so. A host that
+ *     vanishes without a word is noticed within a minute.
  *
  * Ownership
  *     An out_ parameter is the caller's, to be given back by the release, destroy or close function

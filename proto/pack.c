@@ -32,7 +32,6 @@ static bool read_number(const bd_unpack *unpack, size_t number_bytes, uint64_t *
 static bd_error *read_int(const bd_unpack *unpack, int64_t *out, size_t *out_taken) BD_MUST_USE;
 static bd_error *read_run(const bd_unpack *unpack, unsigned first_head, size_t *out_head_bytes,
                           size_t *out_size) BD_MUST_USE;
-static bool utf8_valid(const uint8_t *text, size_t size_bytes);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -221,7 +220,7 @@ bd_error *bd_unpack_str(bd_unpack *unpack, const char **out_text, size_t *out_by
         if (head_bytes == 2 && size < 32)
             BD_FAIL(PROTOCOL, "a str of %zu bytes is not in its shortest form", size);
     }
-    if (!utf8_valid(unpack->cursor + head_bytes, size))
+    if (!bd_utf8_valid(unpack->cursor + head_bytes, size))
         BD_FAIL(PROTOCOL, "a str is not UTF-8");
     *out_text = (const char *)unpack->cursor + head_bytes;
     *out_bytes = size;
@@ -424,9 +423,7 @@ static bd_error *read_run(const bd_unpack *unpack, unsigned first_head, size_t *
     return NULL;
 }
 
-/* RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. A zero byte is refused too,
- * since texts become C strings. */
-static bool utf8_valid(const uint8_t *text, size_t size_bytes)
+bool bd_utf8_valid(const uint8_t *text, size_t size_bytes)
 {
     size_t i = 0;
     while (i < size_bytes) {

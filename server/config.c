@@ -4,11 +4,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <ini.h>
 
@@ -346,11 +348,12 @@ static int read_line(void *user, const char *section, const char *name, const ch
 bd_error *bd_config_read_file(bd_config *config, const char *path)
 {
     struct stat status;
-    FILE *file = fopen(path, "re");
-    if (!file)
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not awaited */
+    if (fd < 0)
         BD_FAIL(NOT_FOUND, "%s: %s", path, strerror(errno));
-    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
-        fclose(file);
+    FILE *file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+    if (!file) {
+        close(fd);
         BD_FAIL(NOT_FOUND, "%s: not a file", path);
     }
     file_reader reader = {.config = config, .file = file};

@@ -2,6 +2,7 @@
  * Opening and closing, the lock, what concerns the connection as a whole. */
 #include "client/c/context.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,7 +380,12 @@ burn_status burn_reload(burn_context *context)
 
 burn_status burn_cancel(burn_context *context, uint64_t session)
 {
-    bd_error *error = bd_enter(context);
+    bd_error *error = NULL;
+    if (session > BURN_ID_MAX)
+        error = BD_ERROR(INVALID, "there is no session %" PRIu64 ": sessions end below 2^53",
+                         session);
+    if (!error)
+        error = bd_enter(context);
     if (!error && !bd_client_get_facts(context->client)->cancels_work) {
         bd_leave(context);
         error = BD_ERROR(UNSUPPORTED, "the daemon at %s is too old to cancel work", context->url);
@@ -394,7 +400,15 @@ burn_status burn_cancel(burn_context *context, uint64_t session)
 static burn_status ask_token(burn_context *context, bd_message_type type,
                              const bd_token_wish *wish, char **out_json)
 {
-    bd_error *error = bd_enter(context);
+    bd_error *error = bd_given_text("name", wish->name);
+    if (!error)
+        error = bd_given_text("scopes", wish->scopes);
+    if (!error)
+        error = bd_given_text("origins", wish->origins);
+    if (!error && wish->seconds > INT64_MAX)
+        error = BD_ERROR(INVALID, "seconds is %" PRIu64 "; at most 2^63 - 1", wish->seconds);
+    if (!error)
+        error = bd_enter(context);
     if (error)
         return bd_finish(error);
     bd_pending pending = {0};
@@ -424,7 +438,13 @@ burn_status burn_mint_token(burn_context *context, const char *name, const char 
 
 burn_status burn_revoke_token(burn_context *context, const char *name)
 {
-    BD_ENTER(context, name);
+    bd_error *error = BD_GIVEN(name);
+    if (!error)
+        error = bd_given_text("name", name);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
     bd_pending pending = {0};
     bd_client_revoke_token(context->client, name, &pending);
     return finish_request(context, &pending, NULL);

@@ -95,6 +95,8 @@ bd_error *bd_given(const char *names, const void *const *values, size_t count) B
 /* INVALID if the array is NULL, or a tensor in it that must not be; LIMIT for too many. */
 bd_error *bd_given_tensors(const char *name, burn_tensor *const *tensors, size_t count,
                            bool may_be_null) BD_MUST_USE;
+/* INVALID if it is no UTF-8 or longer than a message can say; NULL is fine. */
+bd_error *bd_given_text(const char *name, const char *text) BD_MUST_USE;
 /* Whether it is NULL: where a function has no status, the error is only kept. */
 static inline bool bd_absent(const char *name, const void *value)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Arguments of the public API that must not be NULL. Thread: any. */
+ * Arguments of the public API that must not be NULL, or must be text. Thread: any. */
 #include <string.h>
 
 #include "client/c/context.h"
+#include "proto/limits.h"
+#include "proto/pack.h"
 
 bd_error *bd_given(const char *names, const void *const *values, size_t count)
 {
@@ -28,5 +30,15 @@ bd_error *bd_given_tensors(const char *name, burn_tensor *const *tensors, size_t
     for (size_t i = 0; i < count && !may_be_null; i++)
         if (!tensors[i])
             BD_FAIL(INVALID, "%s[%zu] is NULL", name, i);
+    return NULL;
+}
+
+bd_error *bd_given_text(const char *name, const char *text)
+{
+    size_t size = text ? strlen(text) : 0;
+    if (size > BURN_TEXT_BYTES_MAX)
+        BD_FAIL(INVALID, "%s has %zu bytes; at most %d", name, size, BURN_TEXT_BYTES_MAX);
+    if (!bd_utf8_valid((const uint8_t *)text, size))
+        BD_FAIL(INVALID, "%s is not UTF-8", name);
     return NULL;
 }

@@ -281,6 +281,8 @@ burn_status burn_program_end(burn_context *context, burn_tensor *const *outputs,
     if (!error)
         error = BD_GIVEN(out_program);
     if (!error)
+        error = bd_given_text("name", name);
+    if (!error)
         error = bd_enter(context);
     if (error)
         return bd_finish(error);

@@ -223,10 +223,16 @@ burn_status burn_unexport(burn_context *context, const char *name)
 
 burn_status burn_list_names(burn_context *context, const char *prefix, char **out_json)
 {
-    BD_ENTER(context, out_json);
+    bd_error *error = BD_GIVEN(out_json);
+    if (!error)
+        error = bd_given_text("prefix", prefix);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
     bd_pending pending = {0};
     bd_client_list_names(context->client, prefix, &pending);
-    bd_error *error = bd_wait(context, &pending);
+    error = bd_wait(context, &pending);
     bd_leave(context);
     if (error)
         bd_free(pending.report);

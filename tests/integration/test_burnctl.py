@@ -80,6 +80,12 @@ def test_exit_codes(tmp_path):
     assert nowhere.returncode in (0, 69)
 
 
+def test_a_number_that_no_session_has(daemon):
+    for number in (1 << 53, 10 ** 20):
+        done = ctl("--url", "unix://" + daemon.path, "cancel", str(number))
+        assert done.returncode == 1 and "there is no session" in done.stderr, done.stderr
+
+
 def test_shutdown():
     with Daemon() as daemon:
         assert ctl("--url", "unix://" + daemon.path, "shutdown").stdout == "draining; other sessions: 0\n"

@@ -413,6 +413,45 @@ START_TEST(programs_by_name)
 }
 END_TEST
 
+/* What the daemon would take for a violation, which ends the connection, is never sent. */
+START_TEST(what_no_message_can_say)
+{
+    char longest[600], *json = NULL;
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    const char *wrong[] = {"\xff\xfe", "\xc3", "\xed\xa0\x80", longest};
+    burn_tensor *a = upload(1, 2, 0, (float[]){1, 2});
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *says = i < 3 ? "is not UTF-8" : "has 599 bytes; at most 511", *text = wrong[i];
+        burn_status got[] = {burn_create_token(context, text, "", 0, "", &json),
+                             burn_create_token(context, "a", text, 0, "", &json),
+                             burn_mint_token(context, "a", "", 0, text, &json),
+                             burn_revoke_token(context, text),
+                             burn_list_names(context, text, &json)};
+        for (size_t k = 0; k < sizeof got / sizeof *got; k++)
+            ck_assert_int_eq(got[k], BURN_STATUS_INVALID);
+        ck_assert_msg(strstr(burn_last_error()->text, says) != NULL, "%s",
+                      burn_last_error()->text);
+        burn_program *program = NULL;
+        burn_tensor *x = NULL, *y = NULL;
+        OK(burn_program_begin(context, &a, 1, &x));
+        OK(burn_exp(context, burn_in(x), &y));
+        ck_assert_int_eq(burn_program_end(context, &y, 1, text, &program), BURN_STATUS_INVALID);
+        burn_program_abort(context);
+        burn_release(x), burn_release(y);
+        ck_assert_int_eq(burn_export(context, text, NULL, &a, 1, 1), BURN_STATUS_INVALID);
+        ck_assert_int_ne(burn_export(context, "a", &text, &a, 1, 1), BURN_STATUS_OK);
+    }
+    ck_assert_int_eq(burn_cancel(context, UINT64_MAX), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_create_token(context, "a", "", UINT64_MAX, "", &json),
+                     BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_mint_token(context, "a", "", UINT64_MAX, "", &json),
+                     BURN_STATUS_INVALID);
+    expect(a, 2, (float[]){1, 2});
+    burn_release(a);
+}
+END_TEST
+
 START_TEST(reports)
 {
     char *json = NULL;
@@ -449,6 +488,7 @@ int main(void)
     tcase_add_test(cases, tensors_outlive_the_context);
     tcase_add_test(cases, values_by_name);
     tcase_add_test(cases, programs_by_name);
+    tcase_add_test(cases, what_no_message_can_say);
     tcase_add_test(cases, reports);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

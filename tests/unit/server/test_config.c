@@ -147,6 +147,8 @@ START_TEST(files)
     ck_assert_int_eq(config.threads, 3);
     ck_assert_uint_eq(config.listen.count, 3);
     expect(bd_config_read_file(&config, folder), BD_CODE_NOT_FOUND, "not a file");
+    ck_assert_int_eq(unlink(path) | mkfifo(path, 0600), 0); /* nobody writes: it must not wait */
+    expect(bd_config_read_file(&config, path), BD_CODE_NOT_FOUND, "not a file");
     expect(bd_config_read_file(&config, "/nowhere"), BD_CODE_NOT_FOUND, "No such file");
     bd_config_deinit(&config);
     snprintf(path, sizeof path, "rm -r %s", folder);

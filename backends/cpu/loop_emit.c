@@ -108,7 +108,8 @@ static void items_end(walk *w)
 }
 
 /* While later phases work on a row that the first one brought into the cache, the next row is on
- * its way: hardware prefetches up to the end of a page only. Each phase asks for a share of it. */
+ * its way: hardware prefetches up to the end of a page only. Each phase asks for a share of it, and
+ * of the memory that the last one writes, unless that bypasses the cache. */
 static void look_ahead(walk *w, int phase)
 {
     enum { ELEMENTS_MAX = 1 << 16 }; /* of a row that stays in the cache */
@@ -121,12 +122,21 @@ static void look_ahead(walk *w, int phase)
     int row = shape->outer[shape->outer_count - 1];
     LLVMValueRef short_row = LLVMBuildICmp(emit->builder, LLVMIntSLE, outer_serial(w),
                                            bd_emit_i64(emit, ELEMENTS_MAX), "");
+    LLVMValueRef bypass =
+        bd_emit_call_field(emit, offsetof(bd_call, nontemporal), emit->module->i64);
+    LLVMValueRef kept = LLVMBuildICmp(emit->builder, LLVMIntEQ, bypass, bd_emit_i64(emit, 0), "");
+    kept = LLVMBuildAnd(emit->builder, kept, short_row, "");
     for (int i = 0; i < shape->ahead_count; i++) {
         const bd_kir_access *access = &emit->program->accesses[shape->ahead[i]];
+        LLVMValueRef place = bd_emit_address(emit, shape->ahead[i]);
+        if (i >= shape->ahead_stores) {
+            w->ahead[i] = LLVMBuildSelect(emit->builder, kept, place, w->ahead[0], "");
+            continue;
+        }
         LLVMValueRef next = bd_emit_int(emit, access->strides[row]);
         next = LLVMBuildSelect(emit->builder, short_row, next, bd_emit_i64(emit, 0), "");
         LLVMTypeRef type = bd_emit_storage(emit, emit->program->buffers[access->buffer].dtype);
-        w->ahead[i] = bd_part_offset(emit, bd_emit_address(emit, shape->ahead[i]), type, next);
+        w->ahead[i] = bd_part_offset(emit, place, type, next);
     }
 }
 

@@ -257,24 +257,34 @@ static void sort_axes(const bd_kir *program, bd_loop_shape *shape)
     }
 }
 
-/* What the first EACH phase reads of a row side by side; those behind it take turns of their
- * weight. */
-static void choose_ahead(const bd_kir *program, bd_loop_shape *shape)
+/* What a phase reads, or writes, of a row side by side. */
+static void add_ahead(const bd_kir *program, bd_loop_shape *shape, int phase, bd_kir_code code)
 {
-    if (shape->form != BD_LOOP_ROW || shape->vector_axis < 0 || shape->outer_count == 0 ||
-        shape->each_count < 2 || shape->serial_count != 1)
-        return;
-    const bd_kir_phase *first = &program->phases[shape->each[0]];
-    int row = shape->outer[shape->outer_count - 1], total = 0, done = 0;
-    for (int i = first->first; i < first->first + first->count; i++) {
+    const bd_kir_phase *at = &program->phases[phase];
+    int row = shape->outer[shape->outer_count - 1];
+    for (int i = at->first; i < at->first + at->count; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
-        if (instr->code != BD_KIR_LOAD || instr->guard >= 0)
+        if (instr->code != code || instr->guard >= 0)
             continue;
         const bd_kir_int *strides = program->accesses[instr->index].strides;
         if (bd_kir_int_is(strides[shape->vector_axis], 1) && !bd_kir_int_is(strides[row], 0) &&
             shape->ahead_count < BD_LOOP_AHEAD_MAX)
             shape->ahead[shape->ahead_count++] = instr->index;
     }
+}
+
+/* What the first EACH phase reads, and the last one writes; those behind the first take turns of
+ * their weight. */
+static void choose_ahead(const bd_kir *program, bd_loop_shape *shape)
+{
+    if (shape->form != BD_LOOP_ROW || shape->vector_axis < 0 || shape->outer_count == 0 ||
+        shape->each_count < 2 || shape->serial_count != 1)
+        return;
+    int total = 0, done = 0;
+    add_ahead(program, shape, shape->each[0], BD_KIR_LOAD);
+    shape->ahead_stores = shape->ahead_count;
+    if (shape->ahead_count > 0)
+        add_ahead(program, shape, shape->each[shape->each_count - 1], BD_KIR_STORE);
     for (int i = 1; i < shape->each_count && shape->ahead_count > 0; i++)
         total += phase_weight(program, &program->phases[shape->each[i]]);
     for (int i = 1, weight = 0; i < shape->each_count && total > 0; i++) {

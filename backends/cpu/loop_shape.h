@@ -56,9 +56,10 @@ typedef struct bd_loop_shape {
     int serial[BD_KIR_AXES_MAX], serial_count; /* outermost first */
     int each[BD_KIR_PHASES_MAX], each_count;   /* numbers of the EACH phases */
     int tile;                                  /* elements, MAP */
-    /* ROW with several EACH phases: accesses whose next row is asked for ahead of time, and by
-     * phase, in 16ths of a row, how much of it. */
-    int ahead[BD_LOOP_AHEAD_MAX], ahead_count, ahead_share[BD_KIR_PHASES_MAX];
+    /* ROW with several EACH phases: accesses whose next row is asked for ahead of time (from
+     * ahead_stores on: this row, which the last of these phases writes), and by phase, in 16ths of
+     * a row, how much of it. */
+    int ahead[BD_LOOP_AHEAD_MAX], ahead_count, ahead_stores, ahead_share[BD_KIR_PHASES_MAX];
     size_t stream_bytes; /* of an element that may bypass the cache on its way out; 0: none may */
     double element_ns;                         /* estimated time of one element on one core */
     /* Reductions by EACH phase: instruction numbers, in order. */

@@ -107,9 +107,9 @@ static value power_between(bd_emit *e, value x, double low, double high, int bia
 static power exp_core(bd_emit *e, value x)
 {
     static const double q[] = {1,           1,
-                               0.5,         0.166666672,
-                               0.041666355, 0.00833327416,
-                               0.00139410642, 0.00019913631};
+                               0.49999994,  0.166665211,
+                               0.0416682586, 0.00836866628,
+                               0.00138211681};
     power it;
     value r = reduced(e, x, &it.k, &it.whole_k);
     it.p = POLYNOMIAL(e, r, q);

@@ -3,7 +3,8 @@
  * frames. The yardsticks are driven by the same loop.
  *
  *     load run KIND ADDRESS CONNECTIONS SECONDS   prints one JSON object
- *     load idle ADDRESS CONNECTIONS               opens sessions, prints "open", ends with stdin
+ *     load idle ADDRESS CONNECTIONS               opens sessions, prints "open", ends with stdin;
+ *                                                 over TLS, if BURN_TOKEN is set
  *     load echo ADDRESS                           sends back what comes, until it is killed
  *
  * ADDRESS: a path (Unix socket) or a port on 127.0.0.1. KIND: see `kinds`. */
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +88,7 @@ static void write_whole(int fd, const uint8_t *bytes, size_t size)
 
 typedef struct peer {
     int fd;
+    SSL *tls; /* NULL: none */
     size_t awaited;        /* bytes of an echo or of Redis that are to come */
     bd_frame_parser parser; /* of burnd */
     uint64_t next_id, next_op, next_request;
@@ -172,20 +175,53 @@ static const kind kinds[] = {
 
 static void await_message(peer *p, bd_message_type wanted);
 
+/* Whom it talks to, it does not ask: this is loopback. */
+static void begin_tls(peer *p)
+{
+    static SSL_CTX *context;
+    if (!context)
+        context = SSL_CTX_new(TLS_client_method());
+    p->tls = SSL_new(context);
+    if (SSL_set_fd(p->tls, p->fd) != 1 || SSL_connect(p->tls) != 1)
+        fail("TLS", "no handshake");
+}
+
+static void send_whole(peer *p, const uint8_t *bytes, size_t size)
+{
+    size_t wrote;
+    if (!p->tls)
+        write_whole(p->fd, bytes, size);
+    else if (SSL_write_ex(p->tls, bytes, size, &wrote) != 1)
+        fail("TLS", "the daemon closed");
+}
+
+/* At least one byte. */
+static size_t receive_some(peer *p, uint8_t *bytes, size_t room)
+{
+    ssize_t got = p->tls ? SSL_read(p->tls, bytes, (int)room) : recv(p->fd, bytes, room, 0);
+    if (got <= 0)
+        fail("read", got && !p->tls ? strerror(errno) : "the daemon closed");
+    return (size_t)got;
+}
+
 static void begin_session(peer *p)
 {
+    const char *token = getenv("BURN_TOKEN");
     uint8_t bytes[BURN_HELLO_BYTES_MAX + BURN_PREFACE_BYTES];
     bd_preface preface = {.version_min = BURN_PROTOCOL_VERSION,
                           .version_max = BURN_PROTOCOL_VERSION};
     bd_message hello = {.type = BD_MESSAGE_HELLO,
                         .hello = {.client = bd_text_of("load"),
                                   .version = BURN_PROTOCOL_VERSION,
+                                  .token = bd_text_of(token ? token : ""),
                                   .op_revision = burn_op_table_revision}};
+    if (token)
+        begin_tls(p);
     bd_preface_encode(&preface, bytes);
     size_t size = bd_message_encode(&hello, 0, bytes + BURN_PREFACE_BYTES, BURN_HELLO_BYTES_MAX);
-    write_whole(p->fd, bytes, BURN_PREFACE_BYTES + size);
-    if (recv(p->fd, bytes, BURN_PREFACE_BYTES, MSG_WAITALL) != BURN_PREFACE_BYTES)
-        fail("preface", "the daemon closed");
+    send_whole(p, bytes, BURN_PREFACE_BYTES + size);
+    for (size_t at = 0; at < BURN_PREFACE_BYTES;)
+        at += receive_some(p, bytes + at, BURN_PREFACE_BYTES - at);
     bd_frame_parser_init(&p->parser, BURN_MESSAGE_BYTES_MAX, BURN_CHUNK_BYTES_MAX);
     await_message(p, BD_MESSAGE_WELCOME);
 }
@@ -249,10 +285,8 @@ static void await_message(peer *p, bd_message_type wanted)
     uint8_t bytes[RECEIVE_BYTES];
     bd_message_type type = BD_MESSAGE_NONE;
     while (type != wanted) {
-        ssize_t got = recv(p->fd, bytes, sizeof bytes, 0);
-        if (got <= 0)
-            fail("read", got ? strerror(errno) : "the daemon closed");
-        take_frames(p, bytes, (size_t)got, &type);
+        size_t got = receive_some(p, bytes, sizeof bytes);
+        take_frames(p, bytes, got, &type);
     }
 }
 

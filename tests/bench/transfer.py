@@ -124,6 +124,9 @@ def open_ways(daemon, socket_only, size, rounds):
             "region, empty_host": (Client(unix, size, host=True), "bare unix", "unix")}
 
 
+GOALS = {"tcp": ("bare", 0.8), "tls": ("bare", 0.8), "unix": ("bare", 0.8), "websocket": ("socket", 0.4), "region, empty_host": ("socket", 1.6)}
+
+
 def ratio(times, name, other, direction):
     """Of speeds, so of times the other way round."""
     return round(statistics.median(theirs[direction] / ours[direction] for ours, theirs in zip(times[name], times[other])), 2)
@@ -151,7 +154,10 @@ def main():
             row[f"{direction}_gib_s"] = round(options.mib / 1024 / statistics.median(t[i] for t in times[name]), 2)
             if bare:
                 row[f"{direction}_to_socket"], row[f"{direction}_to_bare"] = ratio(times, name, base, i), ratio(times, name, bare, i)
-        print(json.dumps(row))
+        if name in GOALS:
+            row["to"], least = GOALS[name]
+            row["goal"] = f"≥ {least}"
+        print(json.dumps(row, ensure_ascii=False), flush=True)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,9 @@ static void look(const bd_config *config)
     for (size_t i = 0; i < config->listen.count; i++) {
         bd_address address;
         bd_error *error = bd_address_parse(config->listen.items[i], &address);
-        if (!error && (!address.size_bytes || address.size_bytes > sizeof address.storage))
+        bool is_key = bd_config_needs_restart(config->listen.items[i]); /* no address is one */
+        if (!error && (is_key || !address.size_bytes ||
+                       address.size_bytes > sizeof address.storage))
             abort();
         bd_error_free(error);
     }

@@ -24,6 +24,8 @@ enum {
     REUSE_IDS = 8,
     LAST_IDS = 16,
     REPLAY = 32,
+    ONLY_CALLS = 64,
+    CANCELLED = 128,
     UPLOADS = FIRST_OUTPUT - 1,
     AGAIN = 1000000,
     OUTPUTS_MAX = 100000,
@@ -210,9 +212,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     uint8_t flags = bytes[0];
     state.session++;
-    bd_engine_post(state.engine, make(BD_REQUEST_SESSION_OPEN));
+    bd_request *open = make(BD_REQUEST_SESSION_OPEN);
+    open->only_calls = flags & ONLY_CALLS;
+    bd_engine_post(state.engine, open);
     upload_five(1);
     post_records(BD_REQUEST_OPS, bytes + 1, size - 1, FIRST_OUTPUT);
+    if (flags & CANCELLED)
+        bd_engine_post(state.engine, make(BD_REQUEST_CANCEL_WORK));
     if (flags & CUT_IN_HALF)
         bd_engine_post(state.engine, make(BD_REQUEST_SYNC));
     for (uint64_t id = FIRST_OUTPUT; (flags & READ_EACH) && id < FIRST_OUTPUT + 8; id++)
@@ -376,7 +382,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
 {
     dice dice = {seed};
     if (size > 0 && roll(&dice, 8) == 0)
-        bytes[0] ^= (uint8_t)(1 << roll(&dice, 6));
+        bytes[0] ^= (uint8_t)(1 << roll(&dice, 8));
     if (size < 2 || roll(&dice, 4) == 0)
         size = LLVMFuzzerMutate(bytes, size, max_size);
     if (size < 1 || roll(&dice, 4) == 0)

@@ -124,6 +124,7 @@ bd_error *bd_tensor_set_grad(burn_tensor *tensor, burn_tensor *grad)
     if (grad == tensor)
         BD_FAIL(INVALID, "can't assign Variable as its own grad");
     if (grad) {
+        BD_TRY(bd_tensor_check_session(grad, tensor->session));
         const burn_tensor_type *own = bd_tensor_type(tensor), *other = bd_tensor_type(grad);
         char a[BURN_SHAPE_TEXT_MAX], b[BURN_SHAPE_TEXT_MAX];
         if (!burn_shape_equal(&own->shape, &other->shape))

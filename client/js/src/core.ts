@@ -116,8 +116,18 @@ export interface OpInfo {
 /** Flags of an op, as burn_op_flags. */
 export const enum Flag { POINTWISE = 1, RANDOM = 8, INTERNAL = 64, VARIADIC = 128, CONTROL = 512 }
 
-const OPERAND_BYTES = 16, ATTR_BYTES = 16;
+const OPERAND_BYTES = 16, ATTR_BYTES = 16, TEXT_BYTES_MAX = 511;
 const decoder = new TextDecoder(), encoder = new TextEncoder();
+
+/** Strings of C, one behind the other: a NUL within one would begin the next, and what a message cannot say is cut. */
+function terminated(...texts: string[]): Uint8Array {
+  for (const text of texts) {
+    const bytes = encoder.encode(text).length;
+    if (text.includes("\0")) throw new BurnError("INVALID", `${JSON.stringify(text)} holds a NUL character`);
+    if (bytes > TEXT_BYTES_MAX) throw new BurnError("INVALID", `a text of ${bytes} bytes; at most ${TEXT_BYTES_MAX} go`);
+  }
+  return encoder.encode(texts.map((text) => text + "\0").join(""));
+}
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
@@ -230,13 +240,13 @@ export class Core {
 
   open(library: string, device: string, token: string, resumes: boolean): void {
     const [a, b] = [library, device].map((text) => encoder.encode(text).length + 1) as [number, number];
-    const place = this.put(encoder.encode([library, device, token, ""].join("\0")));
+    const place = this.put(terminated(library, device, token));
     this.exports.open(place, place + a, place + a + b, resumes ? 1 : 0);
   }
 
   /** What a connection that takes a lost one's place says first. */
   resume(token: string): { preface: Uint8Array; frame: Uint8Array } {
-    const size = this.exports.resume(this.put(encoder.encode(token + "\0"))), place = this.word(0);
+    const size = this.exports.resume(this.put(terminated(token))), place = this.word(0);
     return { preface: this.u8.slice(place, place + PREFACE_BYTES), frame: this.u8.slice(place + PREFACE_BYTES, place + size) };
   }
 
@@ -427,7 +437,7 @@ export class Core {
   }
 
   programEnd(tensors: readonly Pointer[], name: string): { program: Pointer; request: Pointer } {
-    const text = encoder.encode(name + "\0");
+    const text = terminated(name);
     const place = this.pointers(tensors, text.length), textAt = place + 4 * tensors.length;
     this.u8.set(text, textAt);
     this.check(this.exports.program_end(place, tensors.length, textAt));
@@ -443,7 +453,7 @@ export class Core {
 
   /** The request that ends when all are published. */
   publish(name: string, parts: readonly string[], tensors: readonly Pointer[]): Pointer {
-    const texts = encoder.encode([name, ...parts].map((text) => text + "\0").join(""));
+    const texts = terminated(name, ...parts);
     const place = this.pointers(tensors, texts.length);
     this.u8.set(texts, place + 4 * tensors.length);
     this.check(this.exports.publish(place, tensors.length, place + 4 * tensors.length));
@@ -451,7 +461,7 @@ export class Core {
   }
 
   import(name: string): { request: Pointer; first: number } {
-    this.check(this.exports.import(this.put(encoder.encode(name + "\0"))));
+    this.check(this.exports.import(this.put(terminated(name))));
     return { request: this.word(0), first: this.number() };
   }
 
@@ -468,12 +478,12 @@ export class Core {
   }
 
   publishProgram(program: Pointer, name: string): Pointer {
-    this.check(this.exports.publish_program(program, this.put(encoder.encode(name + "\0"))));
+    this.check(this.exports.publish_program(program, this.put(terminated(name))));
     return this.word(0);
   }
 
   importProgram(name: string): { request: Pointer; first: number } {
-    this.check(this.exports.import_program(this.put(encoder.encode(name + "\0"))));
+    this.check(this.exports.import_program(this.put(terminated(name))));
     return { request: this.word(0), first: this.number() };
   }
 
@@ -489,14 +499,14 @@ export class Core {
   }
 
   mintToken(name: string, scopes: string, origins: string, seconds: number): Pointer {
-    return this.exports.mint_token(this.put(encoder.encode([name, scopes, origins, ""].join("\0"))), seconds);
+    return this.exports.mint_token(this.put(terminated(name, scopes, origins)), seconds);
   }
 
   unpublish(name: string): Pointer {
-    return this.exports.unpublish(this.put(encoder.encode(name + "\0")));
+    return this.exports.unpublish(this.put(terminated(name)));
   }
 
   listNames(prefix: string): Pointer {
-    return this.exports.list_names(this.put(encoder.encode(prefix + "\0")));
+    return this.exports.list_names(this.put(terminated(prefix)));
   }
 }

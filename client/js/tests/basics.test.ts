@@ -125,6 +125,7 @@ describe("errors", () => {
     const other = await connect("private:");
     try {
       expect(() => burn.ones([2]).add(other.ones([2]))).toThrow(/different connections/);
+      expect(() => { burn.ones([2]).grad = other.ones([2]); }).toThrow(/different connections/);
     } finally {
       other.close();
     }

@@ -44,6 +44,9 @@ it("mints tokens for pages, with fewer rights", async () => {
   expect(await code(page.mintToken())).toBe("DENIED");
   expect(await code(burn.mintToken({ scopes: ["admin"] }))).toBe("DENIED");
   expect(await code(burn.mintToken({ seconds: 0.5 }))).toBe("INVALID");
+  // a name must not smuggle scopes in, and origins that would be cut would be others
+  expect(await code((async () => burn.mintToken({ name: "visitor\0compute" }))())).toBe("INVALID");
+  expect(await code((async () => burn.mintToken({ origins: [`https://${"a".repeat(520)}`] }))())).toBe("INVALID");
   page.close();
   burn.close();
 });

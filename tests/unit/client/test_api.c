@@ -452,6 +452,24 @@ START_TEST(what_no_message_can_say)
 }
 END_TEST
 
+START_TEST(a_gradient_of_another_connection)
+{
+    burn_context *mine = context, *other = NULL;
+    burn_tensor *a = upload(1, 2, 0, (float[]){1, 2});
+    burn_options options = {.struct_size = sizeof options, .private_daemon = 1};
+    OK(burn_open(&options, &other));
+    context = other;
+    burn_tensor *grad = upload(1, 2, 0, (float[]){3, 4});
+    context = mine;
+    ck_assert_int_eq(burn_set_grad(a, grad), BURN_STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(burn_last_error()->text, "different connections"));
+    ck_assert_ptr_null(burn_grad(a));
+    burn_close(other);
+    ck_assert_int_eq(burn_set_grad(a, grad), BURN_STATUS_UNAVAILABLE);
+    burn_release(grad), burn_release(a);
+}
+END_TEST
+
 START_TEST(reports)
 {
     char *json = NULL;
@@ -489,6 +507,7 @@ int main(void)
     tcase_add_test(cases, values_by_name);
     tcase_add_test(cases, programs_by_name);
     tcase_add_test(cases, what_no_message_can_say);
+    tcase_add_test(cases, a_gradient_of_another_connection);
     tcase_add_test(cases, reports);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -17,10 +17,12 @@ static bd_error *check_least(const bd_shape_call *call, const char *name,
 static bd_error *check_least(const bd_shape_call *call, const char *name, int64_t least)
 {
     const burn_attr *list = bd_attr(call, name);
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->values[i] < least || list->values[i] > PART_MAX)
-            BD_FAIL(INVALID, "%s must be at least %lld, not %lld", name, (long long)least,
-                    (long long)list->values[i]);
+    for (uint32_t i = 0; i < list->count; i++) {
+        bool small = list->values[i] < least;
+        if (small || list->values[i] > PART_MAX)
+            BD_FAIL(INVALID, "%s must be at %s %lld, not %lld", name, small ? "least" : "most",
+                    (long long)(small ? least : PART_MAX), (long long)list->values[i]);
+    }
     return NULL;
 }
 

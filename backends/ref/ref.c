@@ -67,13 +67,12 @@ static bd_error *alloc_memory(bd_device *device, size_t size_bytes, void **out)
     size_t with_head = 0;
     if (!bd_size_add(size_bytes, 2 * ALIGNMENT, &with_head))
         BD_FAIL(NO_MEMORY, "%zu bytes are more than an address space", size_bytes);
-    char *block = bd_try_alloc(with_head);
+    char *block = bd_try_alloc_zeroed(with_head);
     if (!block)
         BD_FAIL(NO_MEMORY, "the host has no %zu bytes", size_bytes);
     char *memory = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
     BD_ASSERT(memory - block >= (ptrdiff_t)sizeof block);
     memcpy(memory - sizeof block, &block, sizeof block);
-    memset(memory, 0, size_bytes);
     *out = memory;
     return NULL;
 }

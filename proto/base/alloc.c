@@ -15,6 +15,11 @@ void *bd_try_alloc(size_t size_bytes)
     return malloc(size_bytes ? size_bytes : 1);
 }
 
+void *bd_try_alloc_zeroed(size_t size_bytes)
+{
+    return calloc(1, size_bytes ? size_bytes : 1);
+}
+
 enum { RESERVE_BYTES = 1 << 20 };
 static _Atomic(void *) reserve;
 
@@ -47,10 +52,10 @@ void *bd_alloc(size_t size_bytes)
 
 void *bd_alloc_zeroed(size_t size_bytes)
 {
-    void *block = calloc(1, size_bytes ? size_bytes : 1);
+    void *block = bd_try_alloc_zeroed(size_bytes);
     while (!block) {
         spend_reserve();
-        block = calloc(1, size_bytes ? size_bytes : 1);
+        block = bd_try_alloc_zeroed(size_bytes);
     }
     return block;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The only callers of malloc. Thread: any.
  * bd_alloc and bd_realloc never return NULL for a size that fits: when the host has no memory for
- * small bookkeeping they take the reserve, and abort only when that is spent; bd_try_alloc returns
- * NULL and is meant for sizes that a client chose. Sizes that come from outside are computed with
+ * small bookkeeping they take the reserve, and abort only when that is spent; bd_try_* return
+ * NULL and are meant for sizes that a client chose. Sizes that come from outside are computed with
  * bd_size_mul / bd_size_add. */
 #pragma once
 
@@ -15,6 +15,7 @@ void *bd_alloc(size_t size_bytes);
 void *bd_alloc_zeroed(size_t size_bytes);
 void *bd_realloc(void *block, size_t size_bytes);
 void *bd_try_alloc(size_t size_bytes);
+void *bd_try_alloc_zeroed(size_t size_bytes);
 void bd_free(void *block);
 /* Sets a reserve aside for what must not fail, if there is none. False: it is spent and cannot be
  * had back now; then begin nothing new. */

@@ -29,6 +29,9 @@ def line_here():
     (lambda: burn.ones(2) & burn.ones(2), (RuntimeError, TypeError), "float"),
     (lambda: burn.ones(2) + "a", TypeError, ""), (lambda: burn.zeros(-1), RuntimeError, "-1"),
     (lambda: nn.Linear(2, 3)(burn.ones(5)), RuntimeError, "5"),
+    (lambda: F.conv2d(burn.ones(1, 3, 8, 8), burn.ones(4, 3, 3, 3), stride=1 << 40), RuntimeError, "strides most 1099511627776"),
+    *[(lambda factor=factor: F.interpolate(burn.ones(1, 3, 8, 8), scale_factor=factor), (RuntimeError, ValueError), "scale_factor")
+      for factor in (0.0, -1.0, 1e300, float("inf"), float("nan"))],
 ])
 def test_at_once_at_the_users_line(call, kinds, words):
     with pytest.raises(kinds) as error:

@@ -30,6 +30,8 @@ def _sizes(input: Tensor, places: int, size: Any, scale_factor: Any) -> tuple[li
         sizes, factors = [int(part) for part in parts], [None] * places
     else:
         factors = [float(part) for part in parts]
+        if not all(0 < factor < 2**31 for factor in factors):
+            raise InvalidError(f"scale_factor must lie between 0 and 2**31, but got {factors}")
         sizes = [math.floor(n * factor) for n, factor in zip(input.shape[2:], factors)]
     if min(sizes) < 1 or min(input.shape[2:]) < 1:
         raise InvalidError(f"Input and output sizes should be greater than 0, but got input {list(input.shape[2:])} and "

@@ -91,7 +91,7 @@ bd_error *bd_attention_emit(bd_module *module, const bd_kir *program)
     bd_kir *softmax = NULL;
     bd_error *err = softmax_program(element, &arena, &softmax);
     if (!err)
-        err = bd_loop_emit(module, softmax);
+        err = bd_loop_emit_long(module, softmax);
     bd_arena_deinit(&arena);
     return err;
 }

@@ -544,6 +544,14 @@ static void emit_combine(bd_module *module, const bd_kir *program, const bd_loop
     walk_finish(w);
 }
 
+bd_error *bd_loop_emit_long(bd_module *module, const bd_kir *program)
+{
+    bd_loop_shape shape;
+    BD_TRY(bd_loop_shape_of(module->target, program, &shape));
+    emit_whole(module, program, &shape, "k");
+    return NULL;
+}
+
 bd_error *bd_loop_emit(bd_module *module, const bd_kir *program)
 {
     bd_loop_shape shape, narrow;

@@ -105,6 +105,20 @@ static bd_error *find_id(const char *key, const char *name, bool group, unsigned
     return NULL;
 }
 
+/* Whether the state folder holds something: then this daemon may not share it. */
+static bool has_state(const bd_config *config)
+{
+    static const char *const names[] = {tokens_file, BD_NODE_KEY_FILE};
+    bool has = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !has; i++) {
+        char path[BD_STATE_PATH_BYTES];
+        bd_error *nowhere = bd_state_path(config, names[i], path);
+        has = !nowhere && access(path, F_OK) == 0;
+        bd_error_free(nowhere);
+    }
+    return has;
+}
+
 static bd_error *load_users(const bd_config *config, bd_access *out)
 {
     unsigned long id;
@@ -119,12 +133,15 @@ static bd_error *load_users(const bd_config *config, bd_access *out)
     return NULL;
 }
 
-bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out)
+bd_error *bd_access_load(const bd_config *config, bd_state_lock *lock, bd_access *out)
 {
-    bd_access made = {0};
-    bool tls = speaks_tls(config);
+    bd_access made = {.state_lock = lock};
+    bool tls = speaks_tls(config), makes = lock != NULL;
     const char *scopes = config->certificate_scopes;
-    bd_error *error = tls ? load_tls(config, makes, &made.tls) : NULL;
+    bd_error *error =
+        makes && (tls || has_state(config)) ? bd_state_lock_take(lock, config) : NULL;
+    if (!error && tls)
+        error = load_tls(config, makes, &made.tls);
     if (!error)
         error = bd_node_load(config, makes && tls, made.node);
     if (!error)
@@ -166,22 +183,50 @@ void bd_access_take_over(bd_access *access, bd_access *before)
 
 /* ---- tokens that are made and ended while the daemon runs ------------------------------------ */
 
+/* The tokens as the file has them now, to be changed by nobody else before put_tokens. */
+static bd_error *take_tokens(const bd_access *access, const bd_config *config, bd_tokens *out)
+{
+    BD_TRY(bd_state_lock_take(access->state_lock, config));
+    return load_tokens(config, false, out);
+}
+
+/* They are written and in force; without an error so far, and if they can be written. */
+static bd_error *put_tokens(bd_access *access, const bd_config *config, bd_tokens *own_tokens,
+                            bd_error *error)
+{
+    if (!error)
+        error = save_tokens(config, own_tokens);
+    if (error) {
+        bd_tokens_deinit(own_tokens);
+        return error;
+    }
+    bd_tokens_deinit(&access->tokens);
+    access->tokens = *own_tokens;
+    bd_minted_follow(&access->minted, &access->tokens);
+    return NULL;
+}
+
 bd_error *bd_access_create_token(bd_access *access, const bd_config *config,
                                  const bd_token *wanted, char secret[BD_TOKEN_SECRET_BYTES])
 {
-    BD_TRY(bd_tokens_add(&access->tokens, wanted, secret));
-    bd_error *error = save_tokens(config, &access->tokens);
-    if (error)
-        bd_tokens_remove(&access->tokens, wanted->name);
-    return error;
+    bd_tokens tokens = {0};
+    BD_TRY(take_tokens(access, config, &tokens));
+    return put_tokens(access, config, &tokens, bd_tokens_add(&tokens, wanted, secret));
 }
 
 bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config, const char *name)
 {
-    if (!bd_tokens_remove(&access->tokens, name))
-        BD_FAIL(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them", name);
+    bd_tokens tokens = {0};
+    bool was_here = bd_tokens_remove(&access->tokens, name);
     bd_minted_follow(&access->minted, &access->tokens);
-    return save_tokens(config, &access->tokens); /* here it is gone in any case */
+    bd_error *error = take_tokens(access, config, &tokens);
+    bool was_there = !error && bd_tokens_remove(&tokens, name);
+    if (!error && !was_here && !was_there)
+        error = BD_ERROR(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them",
+                         name);
+    error = put_tokens(access, config, &tokens, error);
+    return error && was_here ? bd_error_note(error, "it is ended, but its line still stands")
+                             : error;
 }
 
 /* ---- who is it? ------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #include "server/minted.h"
 #include "server/node.h"
 #include "server/principal.h"
+#include "server/state_lock.h"
 #include "server/tls.h"
 #include "server/tokens.h"
 
@@ -25,6 +26,7 @@ typedef struct bd_access {
     bd_tls *tls; /* NULL: no listener speaks TLS */
     char node[BD_NODE_TEXT_BYTES]; /* public part of the node key; "": none */
     bd_tokens tokens;
+    bd_state_lock *state_lock; /* of the daemon: tokens change only under it */
     bd_minted_tokens minted;
     BD_VEC(uid_t) users; /* of the Unix sockets, besides the daemon's own */
     BD_VEC(gid_t) groups;
@@ -42,12 +44,15 @@ typedef struct bd_visitor {
     bd_text token;       /* may be empty */
 } bd_visitor;
 
-/* All that the configuration names, or the first error; *out is untouched then. makes: what is
- * missing in the state folder is made. */
-bd_error *bd_access_load(const bd_config *config, bool makes, bd_access *out) BD_MUST_USE;
+/* All that the configuration names, or the first error; *out is untouched then. What is missing in
+ * the state folder is made, and the folder is the daemon's alone from then on; without a lock it is
+ * only looked at. */
+bd_error *bd_access_load(const bd_config *config, bd_state_lock *lock,
+                         bd_access *out) BD_MUST_USE;
 void bd_access_deinit(bd_access *access);
 
-/* Makes a token, or ends one, in the file too; what cannot be written is not done. */
+/* Makes a token, or ends one, in the file too, as that stands by then: edits by hand are kept. What
+ * cannot be written is not done, but a token that was revoked is gone here in any case. */
 bd_error *bd_access_create_token(bd_access *access, const bd_config *config,
                                  const bd_token *wanted,
                                  char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;

@@ -79,6 +79,7 @@ static bd_error *create_token(bd_connection *connection,
     bd_log(BD_LOG_INFO, "admin", "token created name=%s scopes=%x by=\"%s\"", wanted.name,
            wanted.scopes, connection->session.principal.name);
     answer_secret(connection, message->request, &wanted, secret);
+    bd_leases_review(daemon); /* the file may have changed otherwise, too */
     return NULL;
 }
 
@@ -98,19 +99,22 @@ static bd_error *mint_token(bd_connection *connection, const struct bd_message_t
     return NULL;
 }
 
-static bd_error *revoke_token(bd_connection *connection,
-                              const struct bd_message_token_revoke *message)
+static void revoke_token(bd_connection *connection,
+                         const struct bd_message_token_revoke *message)
 {
     bd_daemon *daemon = connection->daemon;
     char name[BURN_TEXT_BYTES_MAX + 1];
     bd_text_copy(message->name, name, sizeof name);
-    BD_TRY(bd_access_revoke_token(&daemon->access, daemon->config, name));
-    bd_log(BD_LOG_INFO, "admin", "token revoked name=%s by=\"%s\"", name,
-           connection->session.principal.name);
-    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
-                                                 .done.request = message->request});
+    bd_error *error = bd_access_revoke_token(&daemon->access, daemon->config, name);
+    if (error) {
+        bd_session_answer_failure(connection, message->request, error);
+    } else {
+        bd_log(BD_LOG_INFO, "admin", "token revoked name=%s by=\"%s\"", name,
+               connection->session.principal.name);
+        bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
+                                                     .done.request = message->request});
+    }
     bd_leases_review(daemon);
-    return NULL;
 }
 
 static void list_tokens(bd_connection *connection, uint64_t request)
@@ -200,7 +204,7 @@ void bd_admin_message(bd_connection *connection, const bd_message *message)
     else if (message->type == BD_MESSAGE_TOKEN_MINT)
         error = mint_token(connection, &message->token_mint);
     else if (message->type == BD_MESSAGE_TOKEN_REVOKE)
-        error = revoke_token(connection, &message->token_revoke);
+        revoke_token(connection, &message->token_revoke);
     else if (message->type == BD_MESSAGE_TOKENS)
         list_tokens(connection, request);
     else if (message->type == BD_MESSAGE_LISTENERS)

@@ -66,6 +66,7 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
     daemon->reader = *reader;
     daemon->embedded = embedded_fd >= 0;
     daemon->www_fd = -1;
+    daemon->state_lock = (bd_state_lock){.fd = -1, .waits = true};
     uint64_t files = bd_net_raise_file_limit();
     daemon->connection_max = files > 2 * BD_DESCRIPTORS_RESERVED
                                  ? (size_t)files - BD_DESCRIPTORS_RESERVED
@@ -78,7 +79,9 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
     daemon->started_ms = bd_daemon_now_ms(daemon);
     bd_rebirth_open(daemon);
     bd_quotas_limit(&daemon->quotas, config);
-    error = daemon->embedded ? NULL : bd_access_load(config, true, &daemon->access);
+    error = daemon->embedded ? NULL
+                             : bd_access_load(config, &daemon->state_lock, &daemon->access);
+    daemon->state_lock.waits = false; /* the loop never does */
     if (!error && *config->www)
         error = bd_files_open(config->www, &daemon->www_fd);
     if (!error && !daemon->embedded)
@@ -534,6 +537,7 @@ void bd_daemon_close(bd_daemon *daemon)
     bd_error_free(daemon->rebirth.cause);
     bd_quotas_deinit(&daemon->quotas);
     bd_access_deinit(&daemon->access);
+    bd_state_lock_drop(&daemon->state_lock);
     if (daemon->own_config) {
         bd_config_deinit(daemon->own_config);
         bd_free(daemon->own_config);

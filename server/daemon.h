@@ -16,6 +16,7 @@
 #include "server/config.h"
 #include "server/failures.h"
 #include "server/quotas.h"
+#include "server/state_lock.h"
 
 typedef struct bd_connection bd_connection;
 typedef struct bd_daemon bd_daemon;
@@ -70,6 +71,7 @@ typedef struct bd_rebirth {
     bool begun;      /* the drain is for that */
     uint64_t restarts; /* of processes before this one */
     int64_t last_ms, wait_ms; /* when the last of them ended, after what wait */
+    int state_lock;    /* the descriptor that it left; -1: none */
 } bd_rebirth;
 
 struct bd_daemon {
@@ -93,6 +95,7 @@ struct bd_daemon {
     size_t connection_max; /* what the limit of open files leaves */
     bd_connection *unflushed; /* those with new outbound bytes, linked */
     size_t handshakes;        /* connections whose TLS handshake is under way */
+    bd_state_lock state_lock;
     bd_access access;
     bd_failures failures;
     bd_quotas quotas;

@@ -51,7 +51,7 @@ static bd_error *check_addresses(const bd_config *config)
 static bd_error *check_access(const bd_config *config)
 {
     bd_access access;
-    BD_TRY(bd_access_load(config, false, &access));
+    BD_TRY(bd_access_load(config, NULL, &access));
     bd_access_deinit(&access);
     return NULL;
 }

@@ -44,8 +44,8 @@ static const char *left(bd_rebirth *out)
     const char *text = getenv(variable), *pid = getenv("LISTEN_PID");
     int used = 0;
     if (!text || !pid || atoll(pid) != getpid() ||
-        sscanf(text, "%" SCNu64 " %" SCNd64 " %" SCNd64 "%n", &out->restarts, &out->last_ms,
-               &out->wait_ms, &used) != 3)
+        sscanf(text, "%" SCNu64 " %" SCNd64 " %" SCNd64 " %d%n", &out->restarts, &out->last_ms,
+               &out->wait_ms, &out->state_lock, &used) != 4)
         return NULL;
     return text + used;
 }
@@ -88,6 +88,9 @@ void bd_rebirth_open(bd_daemon *daemon)
     if (!left(&daemon->rebirth))
         return;
     hold_signals(SIG_UNBLOCK);
+    daemon->state_lock.fd = daemon->rebirth.state_lock;
+    if (daemon->state_lock.fd >= 0)
+        fcntl(daemon->state_lock.fd, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_NAME, "burnd"); /* not "exe" */
     bd_log(BD_LOG_WARN, "daemon", "begun anew after the device was lost restarts=%" PRIu64,
            daemon->rebirth.restarts);
@@ -224,18 +227,22 @@ static void close_all_on_exec(void)
     closedir(folder);
 }
 
-/* To the descriptors that are inherited, in order; false where the system has none left. */
-static bool pass_listeners(bd_daemon *daemon)
+/* To the descriptors that are inherited, in order: the listeners, then the lock of the state. False
+ * where the system has none left. */
+static bool pass_descriptors(bd_daemon *daemon)
 {
-    int copies[BD_LISTENERS_MAX];
-    for (int i = 0; i < daemon->listener_count; i++) {
-        copies[i] = fcntl(daemon->listeners[i].fd, F_DUPFD_CLOEXEC,
-                          BD_INHERITED_FIRST + BD_LISTENERS_MAX);
+    int copies[BD_LISTENERS_MAX + 1], count = daemon->listener_count;
+    for (int i = 0; i < count; i++)
+        copies[i] = daemon->listeners[i].fd;
+    if (daemon->state_lock.fd >= 0)
+        copies[count++] = daemon->state_lock.fd;
+    for (int i = 0; i < count; i++) {
+        copies[i] = fcntl(copies[i], F_DUPFD_CLOEXEC, BD_INHERITED_FIRST + BD_LISTENERS_MAX + 1);
         if (copies[i] < 0)
             return false;
     }
     close_all_on_exec();
-    for (int i = 0; i < daemon->listener_count; i++) {
+    for (int i = 0; i < count; i++) {
         if (dup2(copies[i], BD_INHERITED_FIRST + i) < 0)
             return false;
     }
@@ -250,8 +257,10 @@ static char *describe(const bd_daemon *daemon)
         room += strlen(urls->items[i]) + 1;
     char *text = bd_alloc(room);
     size_t used =
-        (size_t)snprintf(text, room, "%s=%" PRIu64 " %" PRId64 " %" PRId64, variable,
-                         daemon->rebirth.restarts + 1, now_ms(), daemon->rebirth.wait_ms);
+        (size_t)snprintf(text, room, "%s=%" PRIu64 " %" PRId64 " %" PRId64 " %d", variable,
+                         daemon->rebirth.restarts + 1, now_ms(), daemon->rebirth.wait_ms,
+                         daemon->state_lock.fd < 0 ? -1
+                                                   : BD_INHERITED_FIRST + daemon->listener_count);
     for (int i = 0; i < daemon->listener_count; i++) {
         const bd_listener *listener = &daemon->listeners[i];
         used += (size_t)snprintf(text + used, room - used, " %" PRIu64 " %" PRIu64 " %d %s",
@@ -299,7 +308,7 @@ void bd_rebirth_execute(bd_daemon *daemon, char *const *arguments)
     if (!bd_rebirth_is_due(daemon))
         return;
     char **environment = make_environment(daemon);
-    if (pass_listeners(daemon))
+    if (pass_descriptors(daemon))
         execve("/proc/self/exe", arguments, environment);
     bd_log(BD_LOG_ERROR, "daemon", "cannot begin anew: %s", strerror(errno));
     _exit(1); /* as after a crash: whoever watches over us starts another one */

@@ -2,9 +2,10 @@
  * A device that is lost and cannot be opened again in this process, as a driver of GPUs refuses
  * after an illegal access: the daemon says so to all who are there, then executes itself anew. Its
  * pid, arguments, environment and the sockets that listen stay, as after an activation; sessions,
- * names and minted tokens go. What the next process must know is in the variable
- * BURN_REBIRTH: how often, when and after what wait it was done, device, inode, maker and URL of
- * each socket, and the key listen. A private daemon only ends. Thread: main, loop. */
+ * names and minted tokens go. What the next process must know is in the variable BURN_REBIRTH: how
+ * often, when and after what wait it was done, the descriptor of the state's lock, then device,
+ * inode, maker and URL of each socket, and the key listen. A private daemon only ends.
+ * Thread: main, loop. */
 #pragma once
 
 #include "server/address.h"

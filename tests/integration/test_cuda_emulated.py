@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cuda backend over tests/cuda/emulator: kernels of rows in all their entries against NumPy, launches that fail."""
+import fcntl
 import json
 import os
 import pathlib
@@ -231,11 +232,14 @@ def test_who_began_anew_names_addresses_that_changed(cache, tmp_path, managed):
 
         addresses = re.findall(r'listening url="(.*)"', daemon.text())
         assert reload() == "" and len(addresses) == 2
+        ctl(daemon, "token", "create", "one", "--expires=1h")
         config.write_text(f"state_dir = {tmp_path}\nlisten = {same} tcp://127.0.0.1:0?insecure\n")
         for _ in range(2):  # in time to be missed by the first process
             assert run(CLIENT, cache, BURN_URL="unix://" + path)[0] == ["begun", "lost"]
             run(AFTER, cache, BURN_URL="unix://" + path)
             assert reload() == "listen"
+            with (tmp_path / "lock").open() as lock, pytest.raises(BlockingIOError):  # the state was the daemon's all the time
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         config.write_text(f"state_dir = {tmp_path}\nlisten = {same}\n")
         assert reload() == ""
         assert re.findall(r'listening url="(.*)"', daemon.text()) == addresses * 3

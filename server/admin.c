@@ -160,7 +160,7 @@ static void shut_down(bd_connection *connection, uint64_t request)
     bd_connection_send(connection,
                        &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
     bd_log(BD_LOG_INFO, "admin", "shutdown asked by=\"%s\"", connection->session.principal.name);
-    bd_daemon_drain(connection->daemon);
+    bd_drain_ask(connection->daemon);
 }
 
 /* Its own work, or that of other sessions of a principal that is one. */

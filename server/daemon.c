@@ -24,8 +24,6 @@
 enum {
     TICK_MS = 250,
     DRAIN_TICK_MS = 50,
-    DRAIN_QUIET_MS = 150,
-    REBIRTH_MS = 4000, /* for what is in flight; then errors still go out */
     ACCEPTS_A_TURN = 64,
 };
 
@@ -44,14 +42,12 @@ static bd_error *open_engine(bd_daemon *daemon);
 static bd_error *open_loop(bd_daemon *daemon);
 static bd_error *open_listeners(bd_daemon *daemon);
 static bd_error *open_listener(bd_daemon *daemon, const char *url);
-static void rest_listeners(bd_daemon *daemon);
 static void close_listeners(bd_daemon *daemon);
 static void await_listener(bd_listener *listener);
 static void on_wake(uv_async_t *wake);
 static void on_signal(uv_signal_t *handle, int number);
 static void on_hang_up(uv_signal_t *handle, int number);
 static void on_tick(uv_timer_t *timer);
-static void stop(bd_daemon *daemon);
 
 int64_t bd_daemon_now_ms(bd_daemon *daemon)
 {
@@ -213,7 +209,7 @@ static bd_error *open_loop(bd_daemon *daemon)
 static void on_signal(uv_signal_t *handle, int number)
 {
     bd_log(BD_LOG_INFO, "daemon", "signal number=%d", number);
-    bd_daemon_drain(handle->data);
+    bd_drain_ask(handle->data);
     bd_connection_flush_all(handle->data);
 }
 
@@ -226,54 +222,21 @@ static void on_hang_up(uv_signal_t *handle, int number)
 
 void bd_daemon_start_tick(bd_daemon *daemon)
 {
-    uint64_t every = daemon->drain_asked_ms ? DRAIN_TICK_MS : TICK_MS;
+    uint64_t every = daemon->drain.asked_ms ? DRAIN_TICK_MS : TICK_MS;
     if (!uv_is_active((uv_handle_t *)&daemon->tick) || uv_timer_get_repeat(&daemon->tick) != every)
         uv_timer_start(&daemon->tick, on_tick, every, every);
-}
-
-static int64_t drain_most_ms(const bd_daemon *daemon)
-{
-    int64_t most_ms = daemon->config->drain_timeout;
-    return daemon->rebirth.begun && most_ms > REBIRTH_MS ? REBIRTH_MS : most_ms;
-}
-
-/* One connection while the daemon drains: it may finish what it asked for. */
-static void tick_draining(bd_connection *connection, int64_t now_ms)
-{
-    int64_t passed_ms = now_ms - connection->daemon->drain_started_ms;
-    bool quiet = now_ms - connection->read_ms >= DRAIN_QUIET_MS && passed_ms >= DRAIN_QUIET_MS;
-    bool late = passed_ms > drain_most_ms(connection->daemon);
-    bool lost = connection->daemon->rebirth.begun && connection->state == BD_CONNECTION_OPEN;
-    bool idle = !bd_session_busy(&connection->session) && !connection->outbox.bytes;
-    if (connection->state == BD_CONNECTION_LINGERING)
-        return;
-    if (connection->state == BD_CONNECTION_DETACHED)
-        bd_connection_close(connection);
-    else if (lost && (late || (idle && passed_ms >= DRAIN_QUIET_MS)))
-        bd_connection_fail(connection, bd_error_retain(connection->daemon->rebirth.cause));
-    else if (late && bd_session_busy(&connection->session))
-        bd_connection_fail(connection,
-                           BD_ERROR(UNAVAILABLE, "the daemon shut down before it could answer"));
-    else if (late || (quiet && idle))
-        connection->websocket ? bd_connection_hang_up(connection, BD_CODE_UNAVAILABLE)
-                              : bd_connection_close(connection);
 }
 
 static void on_tick(uv_timer_t *timer)
 {
     bd_daemon *daemon = timer->data;
     int64_t now_ms = bd_daemon_now_ms(daemon);
-    if (daemon->drain_asked_ms && !daemon->drain_started_ms &&
-        now_ms - daemon->drain_asked_ms >= daemon->config->drain_grace)
-        bd_daemon_start_drain(daemon);
     for (bd_connection *connection = daemon->connections; connection;
-         connection = connection->next) {
+         connection = connection->next)
         bd_connection_tick(connection, now_ms);
-        if (daemon->drain_started_ms && connection->state != BD_CONNECTION_CLOSED)
-            tick_draining(connection, now_ms);
-    }
+    bd_drain_tick(daemon, now_ms);
     bd_connection_flush_all(daemon);
-    bool needed = daemon->drain_asked_ms != 0;
+    bool needed = daemon->drain.asked_ms != 0;
     for (int i = 0; i < daemon->listener_count; i++) {
         await_listener(&daemon->listeners[i]);
         needed |= daemon->listeners[i].paused;
@@ -285,51 +248,7 @@ static void on_tick(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
-void bd_daemon_start_drain(bd_daemon *daemon)
-{
-    const bd_error *cause = daemon->rebirth.begun ? daemon->rebirth.cause : NULL;
-    const char *text = cause ? bd_error_text(cause) : "the daemon shuts down";
-    daemon->drain_started_ms = bd_daemon_now_ms(daemon);
-    if (!daemon->drain_asked_ms)
-        daemon->drain_asked_ms = daemon->drain_started_ms;
-    bd_log(BD_LOG_INFO, "daemon", "draining connections=%zu", daemon->connection_count);
-    if (cause && !daemon->embedded)
-        rest_listeners(daemon);
-    else
-        close_listeners(daemon);
-    for (bd_connection *connection = daemon->connections; connection;
-         connection = connection->next) {
-        if (connection->state == BD_CONNECTION_OPEN)
-            bd_connection_send(
-                connection, &(bd_message){.type = BD_MESSAGE_GOAWAY,
-                                          .goaway = {.code = (uint64_t)bd_error_code(cause),
-                                                     .text = bd_text_of(text)}});
-    }
-    if (daemon->connections)
-        bd_daemon_start_tick(daemon);
-    else
-        stop(daemon);
-}
-
-void bd_daemon_drain(bd_daemon *daemon)
-{
-    if (daemon->drain_asked_ms) {
-        daemon->at_once = true;
-        stop(daemon);
-        return;
-    }
-    daemon->drain_asked_ms = bd_daemon_now_ms(daemon);
-    bd_notify("STOPPING=1\nSTATUS=draining, %zu connections are open", daemon->connection_count);
-    if (!daemon->config->drain_grace || !bd_health_is_watched(daemon)) {
-        bd_daemon_start_drain(daemon);
-        return;
-    }
-    bd_log(BD_LOG_INFO, "daemon", "not ready any more, draining in ms=%" PRId64,
-           daemon->config->drain_grace);
-    bd_daemon_start_tick(daemon);
-}
-
-static void stop(bd_daemon *daemon)
+void bd_daemon_stop(bd_daemon *daemon)
 {
     daemon->stopping = true;
     uv_stop(&daemon->loop);
@@ -337,8 +256,8 @@ static void stop(bd_daemon *daemon)
 
 void bd_daemon_connection_closed(bd_daemon *daemon)
 {
-    if (!daemon->connections && (daemon->embedded || daemon->drain_started_ms))
-        stop(daemon);
+    if (!daemon->connections && (daemon->embedded || daemon->drain.started_ms))
+        bd_daemon_stop(daemon);
 }
 
 /* The loop turns; that is what the service manager wants to know. */
@@ -461,10 +380,11 @@ static bd_error *open_listeners(bd_daemon *daemon)
     return open_listener(daemon, url);
 }
 
-/* Who connects waits for the next process. */
-static void rest_listeners(bd_daemon *daemon)
+void bd_daemon_rest_listeners(bd_daemon *daemon, bool all)
 {
     for (int i = 0; i < daemon->listener_count; i++) {
+        if (!all && !daemon->listeners[i].address.is_managed)
+            continue;
         uv_poll_stop(&daemon->listeners[i].poll);
         daemon->listeners[i].paused = false;
     }
@@ -512,6 +432,7 @@ void bd_daemon_close(bd_daemon *daemon)
 {
     if (!daemon)
         return;
+    bd_drain_end(daemon);
     close_listeners(daemon);
     for (bd_connection *connection = daemon->connections; connection; connection = connection->next)
         bd_connection_close(connection);

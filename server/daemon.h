@@ -14,6 +14,7 @@
 #include "server/access.h"
 #include "server/address.h"
 #include "server/config.h"
+#include "server/drain.h"
 #include "server/failures.h"
 #include "server/quotas.h"
 #include "server/state_lock.h"
@@ -108,8 +109,7 @@ struct bd_daemon {
     bd_rebirth rebirth;
     int64_t started_ms;
     int64_t ready_asked_ms;   /* somebody asked for /readyz then; 0: nobody */
-    int64_t drain_asked_ms;   /* not ready from then on; 0: not */
-    int64_t drain_started_ms; /* takes nobody new; 0: not */
+    bd_drain drain;
     bool embedded;            /* serves one inherited connection and ends with it */
     int64_t active_ns;        /* when something last happened */
     bool stopping;            /* the loop is being left */
@@ -125,12 +125,10 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
 void bd_daemon_run(bd_daemon *daemon);
 void bd_daemon_close(bd_daemon *daemon);
 
-/* Is not ready any more and, when those who ask for that have had time to see it, says GOAWAY,
- * takes no one new, and ends when the requests in flight are answered or late. A second call ends
- * at once. */
-void bd_daemon_drain(bd_daemon *daemon);
-/* Says GOAWAY, and ends the loop when the requests in flight are answered or late. */
-void bd_daemon_start_drain(bd_daemon *daemon);
+/* The loop is left after this turn. */
+void bd_daemon_stop(bd_daemon *daemon);
+/* Who connects to a service manager's sockets, or to any of them, waits for the next process. */
+void bd_daemon_rest_listeners(bd_daemon *daemon, bool all);
 /* A connection is gone: the drain, or an embedded daemon, may be over. */
 void bd_daemon_connection_closed(bd_daemon *daemon);
 /* Something happened: the loop stays awake, and memory is put by again. */

@@ -35,7 +35,7 @@ bool bd_health_ready(bd_daemon *daemon, char **out_text)
     int64_t wait_ms = bd_health_device_wait_ms(daemon);
     bd_engine_stats stats;
     bd_engine_get_stats(daemon->engine, &stats);
-    bool serves = !daemon->drain_asked_ms;
+    bool serves = !daemon->drain.asked_ms;
     bool answers = wait_ms <= DEVICE_WAIT_MS_MAX && !stats.device_is_gone;
     bool room = daemon->sessions.count < (size_t)daemon->config->sessions;
     *out_text = bd_alloc(TEXT_BYTES);

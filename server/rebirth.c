@@ -166,7 +166,7 @@ static void begin(bd_daemon *daemon)
     if (!daemon->embedded)
         bd_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=the device is lost, beginning anew",
                   (long long)bd_now_us());
-    bd_daemon_start_drain(daemon);
+    bd_drain_start(daemon);
 }
 
 static void on_time(uv_timer_t *timer)
@@ -174,7 +174,7 @@ static void on_time(uv_timer_t *timer)
     bd_daemon *daemon = timer->data;
     bd_engine_stats stats;
     bd_engine_get_stats(daemon->engine, &stats);
-    if (stats.device_is_gone && !daemon->drain_asked_ms) {
+    if (stats.device_is_gone && !daemon->drain.asked_ms) {
         begin(daemon);
         bd_connection_flush_all(daemon);
         return;
@@ -186,7 +186,7 @@ static void on_time(uv_timer_t *timer)
 void bd_rebirth_ask(bd_daemon *daemon, bd_error *error)
 {
     bd_rebirth *rebirth = &daemon->rebirth;
-    if (rebirth->cause || daemon->drain_asked_ms)
+    if (rebirth->cause || daemon->drain.asked_ms)
         return;
     rebirth->cause = bd_error_retain(error);
     if (daemon->embedded) {

@@ -61,6 +61,12 @@ static void report_stats(bd_daemon *daemon, const bd_principal *asker, bd_json *
     bd_json_uint(json, "uptime_seconds",
                  (uint64_t)(bd_daemon_now_ms(daemon) - daemon->started_ms) / 1000);
     bd_json_text(json, "needs_restart", daemon->needs_restart);
+    bd_json_begin_object(json, "drain");
+    bd_json_bool(json, "started", daemon->drain.started_ms != 0);
+    bd_json_uint(json, "sessions", daemon->drain.sessions);
+    bd_json_uint(json, "cut", daemon->drain.cut);
+    bd_json_uint(json, "most_ms", (uint64_t)daemon->config->drain_timeout);
+    bd_json_end_object(json);
     bd_json_begin_object(json, "kernels");
     bd_json_uint(json, "compiles", stats.compiles);
     bd_json_uint(json, "cache_hits", stats.cache_hits);

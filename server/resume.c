@@ -44,7 +44,7 @@ void bd_connection_lose(bd_connection *connection)
 {
     bd_daemon *daemon = connection->daemon;
     bool keeps = connection->state == BD_CONNECTION_OPEN && connection->session.resume.is_on &&
-                 !daemon->drain_started_ms;
+                 !daemon->drain.started_ms;
     if (keeps) {
         uv_poll_stop(&connection->poll);
         connection->events = 0;

@@ -75,8 +75,10 @@ bd_error *bd_session_message(bd_connection *connection, const bd_message *messag
                     message->put_region.bytes, BURN_CHUNK_BYTES_MAX);
         session->frame_cost += message->put_region.bytes;
     }
-    if (bd_message_lookup(message->type)->spends_credit)
+    if (bd_message_lookup(message->type)->spends_credit) {
         BD_TRY(spend(session, session->frame_cost));
+        session->worked_ms = bd_daemon_now_ms(connection->daemon);
+    }
     uint64_t request;
     bd_error *denied = bd_principal_may(&session->principal, message, &request);
     if (denied) {
@@ -251,6 +253,23 @@ int64_t bd_session_note_stranger(const bd_connection *connection)
                             bd_daemon_now_ms(daemon));
 }
 
+static bool has_feature(const struct bd_message_hello *hello, const char *name)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < hello->features.count; i++)
+        has |= bd_text_equal(hello->features.items[i], name);
+    return has;
+}
+
+/* While the daemon drains only those come in who ask how it is, and may. */
+static bool is_let_in(const bd_connection *connection, const struct bd_message_hello *hello)
+{
+    if (!connection->daemon->drain.started_ms)
+        return true;
+    return has_feature(hello, "observe") &&
+           connection->session.principal.scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN);
+}
+
 static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)
 {
     const bd_daemon *daemon = connection->daemon;
@@ -260,8 +279,8 @@ static bd_error *check_hello(const bd_connection *connection, const struct bd_me
     if (hello->device.size_bytes && !bd_text_equal(hello->device, daemon->config->device))
         BD_FAIL(NOT_FOUND, "there is no device \"%.*s\"; this daemon has \"%s\"",
                 (int)hello->device.size_bytes, hello->device.bytes, daemon->config->device);
-    if (daemon->drain_started_ms)
-        BD_FAIL(UNAVAILABLE, "the daemon is shutting down");
+    if (!is_let_in(connection, hello))
+        BD_FAIL(UNAVAILABLE, "the daemon is draining: it takes no new session and is about to end");
     if (daemon->sessions.count >= (size_t)daemon->config->sessions)
         BD_FAIL(UNAVAILABLE, "%zu sessions are open, more are not allowed", daemon->sessions.count);
     return NULL;
@@ -294,15 +313,14 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     session->idle_ms = (uint64_t)daemon->config->idle_timeout;
     if (hello->idle_ms && hello->idle_ms < session->idle_ms)
         session->idle_ms = hello->idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : hello->idle_ms;
-    for (uint32_t i = 0; i < hello->features.count; i++) {
-        session->answers_pings |= bd_text_equal(hello->features.items[i], "keepalive");
-        session->cancels_work |= bd_text_equal(hello->features.items[i], "cancel_work");
-        connection->stream.takes_fds |= connection->is_unix && daemon->config->regions &&
-                                        bd_text_equal(hello->features.items[i], "regions");
-        session->mints |= bd_text_equal(hello->features.items[i], "mint");
-        if (bd_text_equal(hello->features.items[i], "resume"))
-            bd_resume_offer(connection);
-    }
+    session->answers_pings = has_feature(hello, "keepalive");
+    session->cancels_work = has_feature(hello, "cancel_work");
+    session->mints = has_feature(hello, "mint");
+    session->observes = has_feature(hello, "observe");
+    connection->stream.takes_fds =
+        connection->is_unix && daemon->config->regions && has_feature(hello, "regions");
+    if (has_feature(hello, "resume"))
+        bd_resume_offer(connection);
     session->regions.bytes_max = (uint64_t)daemon->config->regions;
     bd_text_copy(hello->client, session->client, sizeof session->client);
     bd_map_put(&daemon->sessions, session->number, connection);
@@ -337,6 +355,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         features->items[features->count++] = bd_text_of("regions");
     if (session->mints)
         features->items[features->count++] = bd_text_of("mint");
+    if (session->observes)
+        features->items[features->count++] = bd_text_of("observe");
     if (session->resume.is_on)
         features->items[features->count++] = bd_text_of("resume");
     bd_connection_send(connection, &welcome);

@@ -67,8 +67,10 @@ static bd_error *open_context(burn_context *context)
         BD_FAIL(UNAVAILABLE, "the socket takes no time-out");
     bool local = strncmp(context->url, "unix:", 5) == 0 || context->daemon > 0;
     bool resumes = !local && context->resume_ms != 0;
+    unsigned wishes = (resumes ? BD_CLIENT_RESUMES : 0) |
+                      (context->options.observes ? BD_CLIENT_OBSERVES : 0);
     context->session = bd_session_create("burn-client " BURN_VERSION, context->options.device,
-                                         context->token, resumes);
+                                         context->token, wishes);
     memset(context->token, 0, sizeof context->token);
     bd_session_set_user(context->session, context, on_empty);
     context->client = bd_session_client(context->session);
@@ -259,6 +261,19 @@ int burn_alive(const burn_context *context)
         return 0;
     return !bd_forked(context) && !context->closed &&
            bd_client_get_phase(context->client) == BD_CLIENT_OPEN;
+}
+
+int burn_draining(burn_context *context)
+{
+    bd_error *error = bd_enter(context);
+    if (error) {
+        (void)bd_finish(error);
+        return 0;
+    }
+    bd_hear(context);
+    bool parts = *bd_client_farewell(context->client);
+    bd_leave(context);
+    return parts;
 }
 
 burn_status burn_flush(burn_context *context)

@@ -133,6 +133,7 @@ bd_error *bd_wait(burn_context *context, bd_pending *pending) BD_MUST_USE;
 bd_error *bd_wait_open(burn_context *context, int timeout_ms) BD_MUST_USE;
 bd_error *bd_wait_backlog(burn_context *context, size_t most_bytes) BD_MUST_USE;
 bd_error *bd_send_now(burn_context *context) BD_MUST_USE; /* what the socket takes */
+void bd_hear(burn_context *context); /* what has come, without waiting */
 /* Waits for events of fd (-1: none) at most so long, or a slice. CANCELLED: an interrupt came. */
 bd_error *bd_pause(burn_context *context, int fd, short events, int wait_ms) BD_MUST_USE;
 /* Around what blocks, without the lock; then CANCELLED after an interrupt, UNAVAILABLE if the

@@ -100,6 +100,12 @@ static bd_error *receive_now(burn_context *context)
     return NULL;
 }
 
+void bd_hear(burn_context *context)
+{
+    if (!context->reading && bd_client_get_phase(context->client) == BD_CLIENT_OPEN)
+        bd_error_free(receive_now(context)); /* the client keeps it */
+}
+
 static bd_error *move(burn_context *context)
 {
     BD_TRY(bd_send_now(context));

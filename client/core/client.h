@@ -23,10 +23,16 @@ typedef enum bd_client_phase {
     BD_CLIENT_FAILED,
 } bd_client_phase;
 
-/* `device` may be NULL: the daemon's first; `token` NULL: the socket says who we are. Preface and
- * HELLO are in the output at once. */
+/* What HELLO asks for besides what every client does. */
+typedef enum bd_client_wish {
+    BD_CLIENT_RESUMES = 1,  /* a lost connection is made anew */
+    BD_CLIENT_OBSERVES = 2, /* looks how the daemon is: also while that drains */
+} bd_client_wish;
+
+/* `device` may be NULL: the daemon's first; `token` NULL: the socket says who we are; `wishes`: a
+ * set of bd_client_wish. Preface and HELLO are in the output at once. */
 bd_client *bd_client_create(const char *library, const char *device, const char *token,
-                            bool resumes);
+                            unsigned wishes);
 /* All tensors must be released before. */
 void bd_client_destroy(bd_client *client);
 

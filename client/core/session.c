@@ -14,7 +14,7 @@ enum { IDLE_MS = 24 * 3600 * 1000, ACKNOWLEDGE_BYTES = 256 * 1024 };
 enum { TLS_ALERT = 0x15 }; /* the first byte of who awaited a TLS handshake */
 
 bd_client *bd_client_create(const char *library, const char *device, const char *token,
-                            bool resumes)
+                            unsigned wishes)
 {
     bd_client *client = bd_alloc_zeroed(sizeof *client);
     client->batch = bd_alloc(BURN_BATCH_BYTES_MAX);
@@ -34,8 +34,10 @@ bd_client *bd_client_create(const char *library, const char *device, const char 
                                                          bd_text_of("cancel_work")}},
                                   .idle_ms = IDLE_MS,
                                   .token = bd_text_of(token)}};
-    if (resumes)
+    if (wishes & BD_CLIENT_RESUMES)
         hello.hello.features.items[hello.hello.features.count++] = bd_text_of("resume");
+    if (wishes & BD_CLIENT_OBSERVES)
+        hello.hello.features.items[hello.hello.features.count++] = bd_text_of("observe");
     bd_client_send_control(client, &hello);
     return client;
 }

@@ -21,7 +21,7 @@ typedef struct bd_value bd_value;
 
 /* A client with its tensors: what one connection's user state is. */
 bd_session *bd_session_create(const char *library, const char *device, const char *token,
-                              bool resumes);
+                              unsigned wishes);
 /* Tensors may outlive it; they then fail with `closed`. */
 void bd_session_destroy(bd_session *session);
 bd_client *bd_session_client(bd_session *session);

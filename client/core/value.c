@@ -13,10 +13,10 @@ enum { INPUTS_INLINE = 16, OUTPUTS_INLINE = 4 };
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 bd_session *bd_session_create(const char *library, const char *device, const char *token,
-                              bool resumes)
+                              unsigned wishes)
 {
     bd_session *session = bd_alloc_zeroed(sizeof *session);
-    session->client = bd_client_create(library, device, token, resumes);
+    session->client = bd_client_create(library, device, token, wishes);
     session->grad_enabled = true;
     session->next_program = 1;
     return session;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -31,7 +32,7 @@ static const ctl_command commands[] = {
     {"token", "create NAME, list, revoke NAME; mint [NAME]: one for a web page, for minutes"},
     {"cancel", "SESSION: drop what it has to do; those who wait for results hear of it"},
     {"reload", "read configuration, certificate and tokens again"},
-    {"drain", "let the daemon finish what is in flight and end; does not wait for that"},
+    {"drain", "tell all sessions to end, and the daemon to end with the last; --wait for that"},
     {"shutdown", "the same"},
 };
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
@@ -44,7 +45,7 @@ typedef struct ctl_options {
     int word_count;
     bool json;
     int pings;
-    bool life_given;
+    bool life_given, waits;
     ctl_token_options token;
 } ctl_options;
 
@@ -58,6 +59,7 @@ static void print_help(FILE *file)
                   "                 then $XDG_RUNTIME_DIR/burnd.sock, then /run/burnd/burnd.sock\n"
                   "  -o json        JSON instead of a table\n"
                   "  --count N      how often to ping\n"
+                  "  --wait         of drain: until the daemon has ended\n"
                   "  --scope NAMES  of a token: infer, compute, kernel, admin, metrics, peer,\n"
                   "                 mint; else infer,compute; of mint: infer\n"
                   "  --expires TIME of a token: 12h, 30d, never\n"
@@ -140,6 +142,8 @@ static int check_words(ctl_options *out)
     const char *verb = out->words[1];
     if (!out->command)
         return complain_usage("which command", "?");
+    if (out->waits && strcmp(out->command, "drain") && strcmp(out->command, "shutdown"))
+        return complain_usage("--wait is for drain, not ", out->command);
     if (strcmp(out->command, "invite") == 0) {
         out->token.name = verb;
         if (!out->life_given)
@@ -176,6 +180,10 @@ static int parse(int count, char **arguments, ctl_options *out)
             return EXIT_USAGE;
         if (flag)
             continue;
+        if (strcmp(arguments[i], "--wait") == 0) {
+            out->waits = true;
+            continue;
+        }
         bool fits = *arguments[i] != '-' && out->word_count < WORDS_MAX &&
                     (out->command || is_command(arguments[i]));
         if (!fits)
@@ -195,7 +203,7 @@ static int complain(const char *doing)
 
 static bool open_at(const char *url, burn_context **out)
 {
-    burn_options options = {.struct_size = sizeof options, .url = url};
+    burn_options options = {.struct_size = sizeof options, .url = url, .observes = 1};
     return burn_open(&options, out) == BURN_STATUS_OK;
 }
 
@@ -313,20 +321,52 @@ static int reload(burn_context *context, const ctl_options *options)
     return EXIT_OK;
 }
 
+/* A number of the report, in one of its groups. */
+static json_int_t number_in(const json_t *stats, const char *group, const char *name)
+{
+    return json_integer_value(json_object_get(json_object_get(stats, group), name));
+}
+
+/* Asks until the daemon has ended, as it does after its last answer; how many sessions it cut. */
+static json_int_t await_end(burn_context *context)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    json_int_t cut = 0;
+    for (char *text = NULL; burn_report(context, "stats", &text) == BURN_STATUS_OK;) {
+        json_t *stats = json_loads(text, JSON_DECODE_ANY, NULL);
+        burn_free(text);
+        cut = number_in(stats, "drain", "cut");
+        json_decref(stats);
+        nanosleep(&pause, NULL);
+    }
+    return cut;
+}
+
 static int drain(burn_context *context, const ctl_options *options)
 {
     json_t *stats = read_stats(context, options);
     if (!stats)
         return EXIT_FAILED;
-    json_int_t others =
-        json_integer_value(json_object_get(json_object_get(stats, "sessions"), "open")) - 1;
+    json_int_t others = number_in(stats, "sessions", "open") - 1,
+               most_s = number_in(stats, "drain", "most_ms") / 1000;
     json_decref(stats);
     if (burn_shutdown(context) != BURN_STATUS_OK)
         return complain(options->command);
+    json_t *answer =
+        json_pack("{s:b, s:I, s:I}", "draining", 1, "sessions", others, "most_seconds", most_s);
+    if (!options->json)
+        printf("draining; other sessions: %lld, which have %lld s to end\n", (long long)others,
+               (long long)most_s);
+    if (options->waits) {
+        fflush(stdout);
+        json_int_t cut = await_end(context);
+        json_object_set_new(answer, "cut", json_integer(cut));
+        if (!options->json)
+            printf("the daemon has ended; sessions cut: %" JSON_INTEGER_FORMAT "\n", cut);
+    }
     if (options->json)
-        print_answer(options, json_pack("{s:b, s:I}", "draining", 1, "sessions", others));
-    else
-        printf("draining; other sessions: %" JSON_INTEGER_FORMAT "\n", others);
+        print(options, answer);
+    json_decref(answer);
     return EXIT_OK;
 }
 

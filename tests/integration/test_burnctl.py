@@ -88,15 +88,20 @@ def test_a_number_that_no_session_has(daemon):
 
 def test_shutdown():
     with Daemon() as daemon:
-        assert ctl("--url", "unix://" + daemon.path, "shutdown").stdout == "draining; other sessions: 0\n"
+        assert ctl("--url", "unix://" + daemon.path, "shutdown").stdout.startswith("draining; other sessions: 0,")
         assert daemon.process.wait(60) == 0
+
+
+def test_only_a_drain_is_waited_for(daemon):
+    assert ctl("--url", "unix://" + daemon.path, "stats", "--wait").returncode == 2
+    assert ctl("--url", "unix://" + daemon.path, "ping").returncode == 0
 
 
 def test_a_drain_says_who_is_there():
     with Daemon() as daemon:
         clients = [daemon.connect(), daemon.connect()]
         done = ctl("--url", "unix://" + daemon.path, "-o", "json", "drain")
-        assert json.loads(done.stdout) == {"draining": True, "sessions": 2}
+        assert json.loads(done.stdout) == {"draining": True, "sessions": 2, "most_seconds": 30}
         for client in clients:
             client.close()
         assert daemon.process.wait(60) == 0

@@ -41,8 +41,8 @@ def test_drain_says_goaway_and_answers_what_is_in_flight():
         assert goaway or client.receive()[0] == "GOAWAY"
         assert client.closed()
         client.close()
-        assert not os.path.exists(daemon.path)
         assert daemon.process.wait(5) == 0
+        assert not os.path.exists(daemon.path)
 
 
 def test_what_is_said_of_plain_tcp_can_be_done():

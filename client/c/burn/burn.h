@@ -120,6 +120,9 @@ typedef struct burn_options {
     /* Nonzero ends the wait with BURN_STATUS_CANCELLED; asked at least 5 times a second. */
     int (*interrupted)(void *user);
     void *user;
+    int observes; /* nonzero: it looks how the daemon is (burn_report) rather than computing; a
+                     daemon that drains lets it in, if it has the scope admin or metrics, and does
+                     not wait for it */
 } burn_options;
 
 /* options may be NULL. */
@@ -133,6 +136,9 @@ BURN_API const char *burn_welcome(const burn_context *context, const char *name)
 BURN_API uint64_t burn_session(const burn_context *context);
 /* 0 once it has failed, was closed, or belongs to the parent of this process. */
 BURN_API int burn_alive(const burn_context *context);
+/* Nonzero once the daemon has said that it ends the connection soon: it drains, say, and a loop has
+ * drain_timeout (30 s) to save what it needs and to close. Does not wait. */
+BURN_API int burn_draining(burn_context *context);
 
 /* Sends what was recorded; does not wait. */
 BURN_API burn_status burn_flush(burn_context *context);

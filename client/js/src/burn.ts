@@ -123,6 +123,12 @@ export class Burn {
     return this._connection.ended;
   }
 
+  /** Whether the daemon has said that it ends the connection soon, as it does when it is shut down: a loop has half a minute (the
+   * daemon's drain_timeout) to save what it needs. */
+  get draining(): boolean {
+    return this._connection.draining;
+  }
+
   /** Whether the connection is lost and being made anew; what waits goes on waiting. */
   get resuming(): boolean {
     return this._connection.resuming;

@@ -124,6 +124,11 @@ export class Connection {
     return this.resumption !== undefined;
   }
 
+  /** Whether the daemon has said that it ends the connection soon. */
+  get draining(): boolean {
+    return this.core.text(this.core.exports.farewell()) !== "";
+  }
+
   /** Whether it can be used. */
   get alive(): boolean {
     return !this.closed && this.core.exports.phase() === Phase.OPEN;

@@ -149,7 +149,10 @@ it("leaves nothing behind in the daemon", async () => {
 it("tells of a daemon that drains", async () => {
   const other = await Daemon.start(), burn = await connect(other.url);
   expect(await burn.ones([1]).item()).toBe(1);
+  expect(burn.draining).toBe(false);
   await burn.shutdown();
+  await burn.sync(); // a loop may end its step
+  expect(burn.draining).toBe(true);
   await other.stop();
   expect((await failure(burn.sync())).code).toBe("UNAVAILABLE");
 });

@@ -41,7 +41,8 @@ js_words *JS_EXPORT(results)(void)
  * once. */
 void JS_EXPORT(open)(const char *library, const char *device, const char *token, int resumes)
 {
-    instance.session = bd_session_create(library, device, token, resumes);
+    instance.session =
+        bd_session_create(library, device, token, resumes ? BD_CLIENT_RESUMES : 0);
     instance.client = bd_session_client(instance.session);
 }
 

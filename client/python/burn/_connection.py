@@ -27,6 +27,13 @@ def disconnect() -> None:
     _core.disconnect()
 
 
+def draining() -> bool:
+    """Whether the daemon has said that it ends this connection soon, as it does when its operator shuts it down. A training
+    loop that sees it has half a minute (the daemon's drain_timeout) to save what it needs and to stop; the daemon ends when
+    all have. Costs a microsecond and does not wait."""
+    return _core.draining()
+
+
 def cancel(session: int | None = None) -> None:
     """Drops what the daemon has to do for this connection (from another thread while one waits), or for another session of the
     same user, by its number in `burnctl sessions`. What runs ends, ops not yet begun are not, and reading what they would

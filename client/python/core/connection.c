@@ -90,6 +90,13 @@ static PyObject *connected(PyObject *module, PyObject *unused)
     return PyBool_FromLong(core.context && burn_alive(core.context));
 }
 
+static PyObject *draining(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(core.context && core.pid == (long)getpid() &&
+                           burn_draining(core.context));
+}
+
 static PyObject *url(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -288,6 +295,8 @@ PyMethodDef core_connection_methods[] = {
      "Connects to a URL, or by the look-up."},
     {"disconnect", disconnect, METH_NOARGS, "Closes the connection; its tensors become unusable."},
     {"connected", connected, METH_NOARGS, "Whether there is a working connection."},
+    {"draining", draining, METH_NOARGS,
+     "Whether the daemon has said that it ends this connection soon."},
     {"url", url, METH_NOARGS, "The URL in use."},
     {"welcome", welcome, METH_NOARGS, "What the daemon said of itself."},
     {"device_name", device_name, METH_NOARGS, "The device in use, or chosen."},

@@ -12,7 +12,7 @@ static loopback loop;
 
 static void begin(void)
 {
-    client = bd_client_create("test 1", NULL, "burn_secret", false);
+    client = bd_client_create("test 1", NULL, "burn_secret", 0);
     loopback_init(&loop, client);
 }
 

@@ -14,7 +14,7 @@ static loopback loop;
 
 static void begin_with(uint32_t op_revision)
 {
-    session = bd_session_create("test 1", NULL, NULL, false);
+    session = bd_session_create("test 1", NULL, NULL, 0);
     loopback_init(&loop, bd_session_client(session));
     loop.op_revision = op_revision;
     loopback_open(&loop, 1 << 24);

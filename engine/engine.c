@@ -396,7 +396,7 @@ static void call_back(void *user)
 static bd_letter *await_letters(bd_core *core, int64_t timeout_us)
 {
     if (core->flight_first && core->ops->lend) {
-        const atomic_bool *filled = bd_mailbox_leave(core->letters, call_back, core);
+        const atomic_bool *filled = bd_mailbox_leave(core->letters);
         core->ops->lend(core->device, filled);
         bd_mailbox_return(core->letters);
     }
@@ -536,6 +536,7 @@ bd_error *bd_engine_open(const bd_engine_options *options, bd_engine **out)
     uint64_t bytes_max =
         options->memory_bytes_max ? options->memory_bytes_max : facts.memory_bytes / 8 * 7;
     core->letters = bd_mailbox_create();
+    bd_mailbox_set_call(core->letters, call_back, core);
     core->replies = bd_mailbox_create();
     core->memory = bd_memory_create(core->ops, device, bytes_max, options->session_bytes_max);
     core->turns = bd_turns_create();

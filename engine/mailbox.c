@@ -17,7 +17,7 @@ struct bd_mailbox {
     uint32_t waiting;
     bool closed, roused;
     atomic_bool away; /* the reader is elsewhere and comes when called */
-    void (*call)(void *user);
+    void (*call)(void *user); /* set before anyone pushes: pushers read it without the lock */
     void *user;
 };
 
@@ -62,10 +62,14 @@ bool bd_mailbox_push(bd_mailbox *box, bd_letter *own_letter)
     return was_empty;
 }
 
-const atomic_bool *bd_mailbox_leave(bd_mailbox *box, void (*call)(void *user), void *user)
+void bd_mailbox_set_call(bd_mailbox *box, void (*call)(void *user), void *user)
 {
     box->call = call;
     box->user = user;
+}
+
+const atomic_bool *bd_mailbox_leave(bd_mailbox *box)
+{
     atomic_store(&box->away, true);
     return &box->filled;
 }

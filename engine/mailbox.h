@@ -16,9 +16,11 @@ typedef struct bd_letter {
 typedef struct bd_mailbox bd_mailbox;
 
 bd_mailbox *bd_mailbox_create(void);
+/* How a reader that leaves is called. Before anyone pushes. */
+void bd_mailbox_set_call(bd_mailbox *box, void (*call)(void *user), void *user);
 /* The reader goes elsewhere, while the box is empty: until it is back, whoever pushes sets the flag
  * that this returns, which is set now if there is a letter, and then calls. Thread: the reader. */
-const atomic_bool *bd_mailbox_leave(bd_mailbox *box, void (*call)(void *user), void *user);
+const atomic_bool *bd_mailbox_leave(bd_mailbox *box);
 void bd_mailbox_return(bd_mailbox *box);
 void bd_mailbox_destroy(bd_mailbox *box); /* must be empty, or its letters are lost */
 /* True if the box was empty before. */

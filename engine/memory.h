@@ -54,6 +54,7 @@ struct bd_buffer {
     uint64_t serial; /* never reused: names the contents */
     uint64_t ready;  /* the submission that writes it; 0: the host did */
     uint32_t names;  /* that hold it; it counts as their principal's while there are any */
+    uint64_t origin; /* number of the session that paid for it before its names did */
     bd_error *error; /* a fault spoiled the contents */
 };
 

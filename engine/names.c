@@ -54,10 +54,12 @@ uint64_t bd_named_bytes(const bd_named *named, size_t count)
 /* A name ends. Who still holds the value pays for it again. */
 static void end_name(bd_memory *memory, bd_named *named)
 {
-    bd_account *before = bd_memory_account(memory, named->account);
-    if (named->buffer && --named->buffer->names == 0 && before &&
-        bd_buffer_is_shared(named->buffer))
-        bd_error_free(bd_buffer_charge(named->buffer, before, &before));
+    bd_buffer *buffer = named->buffer;
+    if (buffer && --buffer->names == 0 && bd_buffer_is_shared(buffer)) {
+        bd_account *before = bd_memory_account(memory, buffer->origin);
+        if (before)
+            bd_error_free(bd_buffer_charge(buffer, before, &before));
+    }
     named->holder->count--;
     release(named);
 }
@@ -249,9 +251,10 @@ static bd_error *charge(const bd_holder *holder, bd_named_list *parts)
         if (!buffer)
             continue;
         before[done] = buffer->account;
-        parts->items[done].account = buffer->account->session;
-        if (buffer->account->session < BD_HOLDERS_FROM)
+        if (buffer->account->session < BD_HOLDERS_FROM) {
+            buffer->origin = buffer->account->session;
             error = bd_buffer_charge(buffer, holder->account, &before[done]);
+        }
     }
     for (size_t i = done; error && i-- > 0;)
         if (parts->items[i].buffer)

@@ -30,9 +30,8 @@ typedef struct bd_named {
     bd_program *program; /* retained; NULL: a tensor */
     bd_pack signature;   /* of the program, owned: what its importer is told */
     uint32_t input;      /* of a tensor that belongs to a program: which input it is */
-    bd_holder *holder; /* who published it */
-    uint64_t account;  /* number of the account that the buffer came from */
-    uint64_t version;  /* of the publication within its space, from 1 on */
+    bd_holder *holder;   /* who published it */
+    uint64_t version;    /* of the publication within its space, from 1 on */
 } bd_named;
 typedef BD_VEC(bd_named) bd_named_list;
 

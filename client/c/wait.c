@@ -291,6 +291,8 @@ bd_error *bd_wait(burn_context *context, bd_pending *pending)
     if (pending->done) {
         if (error && pending->error)
             bd_error_free(error);
+        else if (error && !context->closed)
+            bd_client_free_imported(context->client, pending);
         return pending->error ? pending->error : error;
     }
     while (context->reading && !context->closed) /* it might be filling our place */

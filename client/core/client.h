@@ -107,6 +107,8 @@ typedef struct bd_pending {
     int64_t token; /* PING */
     const uint8_t *slots; /* GET_REGION: the region's bytes here; NULL: they are the place's */
     uint64_t slots_place, slots_bytes;
+    uint64_t first, program; /* what an import makes in the daemon */
+    bool abandoned;          /* an import that nobody waits for: the client's */
 } bd_pending;
 
 void bd_client_get(bd_client *client, uint64_t id, uint8_t *place, size_t place_bytes,
@@ -148,8 +150,11 @@ void bd_client_import_program(bd_client *client, const char *name, uint64_t prog
                               bd_pending *pending);
 void bd_client_unexport(bd_client *client, const char *name, bd_pending *pending);
 void bd_client_list_names(bd_client *client, const char *prefix, bd_pending *pending);
-/* The caller no longer waits: tells the daemon and ignores the answer. */
+/* The caller no longer waits: tells the daemon and ignores the answer. What an import makes is
+ * freed when its answer comes. */
 void bd_client_forget(bd_client *client, bd_pending *pending);
+/* Frees what an import that is done has made: the caller will not use it. */
+void bd_client_free_imported(bd_client *client, const bd_pending *pending);
 /* For a transport that never feeds tensor bytes: once it has fed the head of a frame (header,
  * message and zeros), how many bytes are awaited for a GET without a place, whose it is and where
  * they belong. It keeps them, and says how many by bd_client_filled. */

@@ -59,6 +59,9 @@ bd_error *bd_client_check_preface(const uint8_t bytes[BURN_PREFACE_BYTES]) BD_MU
 /* An error as the daemon said it. */
 bd_error *bd_client_remote_error(uint64_t code, bd_text text, uint64_t op_index) BD_MUST_USE;
 void bd_client_end_pending(bd_client *client, bd_pending *pending, bd_error *own_error);
+/* forget.c */
+void bd_client_end_abandoned(bd_client *client, bd_pending *own_pending);
+void bd_client_drop_abandoned(bd_client *client); /* those without an answer */
 /* output.c */
 void bd_client_send_control(bd_client *client, const bd_message *message);
 void bd_client_release_credit(bd_client *client);

@@ -237,6 +237,8 @@ static bool begin(bd_client *client, bd_pending *pending)
     pending->report = NULL;
     pending->report_bytes = 0;
     pending->slots = NULL;
+    pending->first = pending->program = 0;
+    pending->abandoned = false;
     pending->next = NULL;
     if (client->failure) {
         pending->done = true;
@@ -367,7 +369,7 @@ void bd_client_import(bd_client *client, const char *name, uint64_t count, uint6
 {
     if (!begin(client, pending))
         return;
-    *out_first = client->next_id;
+    *out_first = pending->first = client->next_id;
     client->next_id += count;
     bd_message message = {.type = BD_MESSAGE_IMPORT,
                           .import = {.request = pending->request,
@@ -400,6 +402,7 @@ void bd_client_import_program(bd_client *client, const char *name, uint64_t prog
 {
     if (!begin(client, pending))
         return;
+    pending->program = program;
     bd_message message = {.type = BD_MESSAGE_IMPORT_PROGRAM,
                           .import_program = {.request = pending->request,
                                              .name = bd_text_of(name),
@@ -424,23 +427,6 @@ void bd_client_list_names(bd_client *client, const char *prefix, bd_pending *pen
                           .list_names = {.request = pending->request,
                                          .prefix = bd_text_of(prefix)}};
     enqueue(client, &message, NULL, 0);
-}
-
-void bd_client_forget(bd_client *client, bd_pending *pending)
-{
-    if (!pending->done && !client->failure) {
-        bd_message message = {.type = BD_MESSAGE_CANCEL, .cancel = {.request = pending->request}};
-        bd_client_send_control(client, &message);
-    }
-    for (bd_pending **link = &client->pending; *link; link = &(*link)->next)
-        if (*link == pending) {
-            *link = pending->next;
-            break;
-        }
-    if (client->target == pending) { /* the rest of a payload that is under way is dropped */
-        client->target = NULL;
-        bd_frame_parser_set_payload(&client->parser, NULL);
-    }
 }
 
 /* ---- uploads --------------------------------------------------------------------------------- */

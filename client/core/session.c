@@ -46,6 +46,7 @@ void bd_client_destroy(bd_client *client)
 {
     if (!client)
         return;
+    bd_client_drop_abandoned(client);
     BD_ASSERT(!client->pending);
     bd_fifo_deinit(&client->control);
     bd_fifo_deinit(&client->queue);
@@ -83,6 +84,8 @@ void bd_client_end_pending(bd_client *client, bd_pending *pending, bd_error *own
         client->target = NULL;
     pending->error = own_error;
     pending->done = true;
+    if (pending->abandoned)
+        bd_client_end_abandoned(client, pending);
 }
 
 void bd_client_fail(bd_client *client, bd_error *own_error)

@@ -177,3 +177,24 @@ def test_requests_in_any_number(daemon, client):
     assert eventually(lambda: check.report("STATS")["memory"]["device_bytes"] == 0)
     assert check.report("STATS")["names"] == {"count": 0, "bytes": 0}
     check.close()
+
+
+def test_a_value_of_several_names_is_the_sessions_again_after_the_last(daemon, client):
+    """Also one that was published anew under its own name, or twice at once."""
+    def own():
+        return {row["session"]: row["device_bytes"] for row in client.report("SESSIONS")}[client.session]
+
+    assert own() == 8
+    for publications, ends in (
+            ([("one", ["", 1]), ("two", ["", 1])], ["one", "two"]), ([("one", ["", 1]), ("two", ["", 1])], ["two", "one"]),
+            ([("one", ["", 1])] * 3, ["one"]), ([("one", ["a", 1], ["b", 1])], ["one"]),
+            ([("one", ["a", 1], ["b", 1]), ("one/a", ["", 1]), ("public/one", ["", 1])], ["one/b", "public/one", "one"])):
+        for name, *parts in publications:
+            client.send(export(2, name, *parts))
+            client.expect("DONE")
+        assert own() == 0
+        for name in ends:
+            client.send(frame("UNEXPORT", [3, name]))
+            client.expect("DONE")
+        assert own() == 8, publications
+    assert client.report("STATS")["names"] == {"count": 0, "bytes": 0}

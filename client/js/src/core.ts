@@ -2,7 +2,7 @@
 // One instance of the WebAssembly module: client/core as the C and Python clients have it, behind the exports of
 // client/js/wasm. Structs are written and read as they lie there. Owner: one Connection. Tensor bytes never come here,
 // but for constants of at most 4096 bytes, which are part of an op record.
-import { BurnError, type BurnErrorCode } from "./errors.js";
+import { BurnError, invalid, type BurnErrorCode } from "./errors.js";
 import { PREFACE_BYTES } from "./transport.js";
 import { WASM } from "./wasm_gen.js";
 
@@ -203,6 +203,9 @@ export class Core {
 
   private setInt64(place: Pointer, value: number | bigint): void {
     const at = place >> 2;
+    const fits = typeof value === "bigint" ? [BigInt.asIntN(64, value), BigInt.asUintN(64, value)].includes(value)
+      : Number.isInteger(value) && Math.abs(value) < 2 ** 63;
+    if (!fits) throw invalid(`sizes, dims and whole numbers have at most 64 bits and no fraction; ${String(value)} has not`);
     if (typeof value === "bigint") {
       this.u32[at] = Number(BigInt.asUintN(32, value));
       this.u32[at + 1] = Number(BigInt.asUintN(32, value >> 32n));

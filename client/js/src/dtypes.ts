@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element types: names, numbers on the wire, typed arrays, and the way between nested arrays and bytes. The numbers are
 // those of proto/dtypes.def (a test compares).
-import { invalid } from "./errors.js";
+import { BurnError, invalid } from "./errors.js";
 
 /** Element types. */
 export type DType =
@@ -156,11 +156,14 @@ export function kindOf(value: unknown): string {
   return value === null ? "null" : `${/^[uo]/.test(kind) ? "an" : "a"} ${kind}`;
 }
 
+/** A tensor's dims at most, as BURN_RANK_MAX of proto/shape.h. */
+const RANK_MAX = 16;
+
 /** Shape and elements of arrays within arrays. */
 function flatten(data: Nested): { shape: number[]; flat: (number | boolean | bigint)[] } {
   const shape: number[] = [], flat: (number | boolean | bigint)[] = [];
   for (let at: Nested = data; Array.isArray(at); at = at[0] as Nested) {
-    shape.push(at.length);
+    if (shape.push(at.length) > RANK_MAX) throw invalid(`arrays nested more than ${RANK_MAX} deep: a tensor has at most ${RANK_MAX} dims`);
     if (at.length === 0) break;
   }
   const walk = (value: Nested, depth: number): void => {
@@ -185,17 +188,33 @@ function guess(flat: readonly (number | boolean | bigint)[]): DType {
   return flat.length > 0 && flat.every((value) => typeof value === "bigint") ? "int64" : "float32";
 }
 
-/** The elements in a dtype. */
+/** The same elements in memory of their own: Node's Buffer and other subclasses slice() as they like. */
+function copyOf(array: TypedArray): ArrayOf[DType] {
+  const copy: new (from: TypedArray) => ArrayOf[DType] = DTYPES[dtypeOfArray(array)].array as never;
+  try {
+    return new copy(array);
+  } catch (error) {
+    throw new BurnError("INVALID", "the array has no elements any more: its buffer was transferred, or has become too small", { cause: error });
+  }
+}
+
+/** The elements in a dtype. What an integer dtype does not hold is an error; fractions are cut. */
 export function fill(dtype: DType, flat: ArrayLike<number | boolean | bigint>): ArrayOf[DType] {
-  const row = DTYPES[dtype], array = new row.array(new ArrayBuffer(row.bytes * flat.length));
+  const row = DTYPES[dtype], array = new row.array(new ArrayBuffer(row.bytes * flat.length)), whole = !isFloat(dtype);
+  const refuse = (value: unknown): never => { throw invalid(`${String(value)} cannot be an element of dtype ${dtype}`); };
   for (let i = 0; i < flat.length; i++) {
     const value = flat[i]!;
-    if (array instanceof BigInt64Array || array instanceof BigUint64Array)
-      array[i] = typeof value === "number" ? BigInt(Math.trunc(value)) : BigInt(value);
-    else if (dtype === "bool") array[i] = Number(value) !== 0 ? 1 : 0;
+    if (array instanceof BigInt64Array || array instanceof BigUint64Array) {
+      const exact = typeof value !== "number" ? BigInt(value) : Number.isFinite(value) ? BigInt(Math.trunc(value)) : refuse(value);
+      array[i] = exact;
+      if (array[i] !== exact) refuse(value);
+    } else if (dtype === "bool") array[i] = Number(value) !== 0 ? 1 : 0;
     else if (dtype === "float16") array[i] = toFloat16(Number(value));
     else if (dtype === "bfloat16") array[i] = toBfloat16(Number(value));
-    else array[i] = Number(value);
+    else {
+      array[i] = Number(value);
+      if (whole && array[i] !== Math.trunc(Number(value))) refuse(value);
+    }
   }
   return array;
 }
@@ -210,9 +229,9 @@ export function elementsOf(data: Nested | TypedArray, shape?: readonly number[],
   if (dtype !== undefined) dtypeNumber(dtype);
   if (isTypedArray(data)) {
     const bits16 = (dtype === "float16" || dtype === "bfloat16") && data instanceof Uint16Array;
-    const wanted = dtype ?? dtypeOfArray(data);
-    own = [data.length];
-    array = bits16 || wanted === dtypeOfArray(data) ? data.slice() as unknown as ArrayOf[DType] : fill(wanted, data);
+    const wanted = dtype ?? dtypeOfArray(data), copy = copyOf(data);
+    own = [copy.length];
+    array = bits16 || wanted === dtypeOfArray(data) ? copy : fill(wanted, copy);
     dtype = wanted;
   } else {
     const flat = flatten(data);

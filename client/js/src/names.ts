@@ -7,6 +7,9 @@ import { BurnError, invalid } from "./errors.js";
 import { trace } from "./jit.js";
 import { Tensor } from "./tensor.js";
 
+/** As BURN_NAME_BYTES_MAX of proto/limits.h. */
+const NAME_BYTES_MAX = 255;
+
 /** What can be published: a tensor, or tensors in objects within objects, such as a state dict. */
 export type Publishable = Tensor | { readonly [part: string]: Publishable };
 
@@ -32,6 +35,12 @@ export interface WatchOptions extends WaitOptions {
   everyMs?: number;
 }
 
+/** The object's own property, which is made if it is not there. Others choose these keys, and `__proto__` is one, too. */
+function own(place: { [part: string]: Named }, key: string, value: Named): Named {
+  if (!Object.hasOwn(place, key)) Object.defineProperty(place, key, { value, writable: true, enumerable: true, configurable: true });
+  return Object.getOwnPropertyDescriptor(place, key)!.value as Named;
+}
+
 /** Burn.names. A name is made of letters, digits, ".", "_", "-" and "/" for levels. It belongs to the user who published
  * it; those that begin with "public/" are everyone's. It holds its values until it is published anew, removed, or the
  * daemon ends. */
@@ -43,6 +52,7 @@ export class Names {
   async publish(name: string, value: Publishable, options?: WaitOptions): Promise<void> {
     const parts: string[] = [], tensors: number[] = [];
     const add = (part: string, item: Publishable): void => {
+      if (part.length > NAME_BYTES_MAX) throw invalid(`the name of a part has at most ${NAME_BYTES_MAX} bytes; there is ${part.slice(0, 40)}…`);
       if (item instanceof Tensor) {
         parts.push(part);
         tensors.push(this.burn._pointer(item));
@@ -68,8 +78,8 @@ export class Names {
       if (part === "") return tensor;
       const levels = part.split("/"), last = levels.pop()!;
       let place = result;
-      for (const level of levels) place = (place[level] ??= {}) as { [part: string]: Named };
-      place[last] = tensor;
+      for (const level of levels) place = own(place, level, {}) as { [part: string]: Named };
+      own(place, last, tensor);
     }
     return result;
   }

@@ -4,7 +4,7 @@
 import type { Burn } from "./burn.js";
 import { Kind, type Operand as CoreOperand } from "./core.js";
 import {
-  DTYPES, dtypeNumber, dtypeOf, elements, isFloat, nest, valueAt, type ArrayOf, type DType, type NestedValues,
+  DTYPES, dtypeNumber, dtypeOf, elements, isFloat, kindOf, nest, valueAt, type ArrayOf, type DType, type NestedValues,
 } from "./dtypes.js";
 import { BurnError, invalid } from "./errors.js";
 import type { WaitOptions } from "./connection.js";
@@ -281,7 +281,7 @@ export class Tensor<D extends DType = DType> {
   /** Consecutive parts of a dim: of the given size, or sizes. */
   split(size: number | readonly number[], dim = 0): Tensor<D>[] {
     const at = wrapDim(dim, this.rank), n = this.shape[at]!;
-    if (typeof size === "number" && !(size > 0)) throw invalid(`split: parts of size ${size}`);
+    if (typeof size === "number" && !(Number.isInteger(size) && size > 0)) throw invalid(`split: parts of size ${size}`);
     const sizes = typeof size === "number"
       ? Array.from({ length: Math.max(1, Math.ceil(n / size)) }, (_, i) => Math.min(size, n - i * size)) : size;
     return this.burn._apply("split", [this], [sizes, at]) as Tensor<D>[];
@@ -496,6 +496,7 @@ function plain(value: number | bigint | boolean): number | boolean {
 export function weak(value: number | boolean | bigint, float: boolean): CoreOperand {
   if (typeof value === "boolean") return { kind: Kind.BOOL, value: value ? 1 : 0 };
   if (typeof value === "bigint") return { kind: Kind.INT, value };
+  if (typeof value !== "number") throw invalid(`expected a tensor or a number, not ${kindOf(value)}`);
   return float || !Number.isSafeInteger(value) ? { kind: Kind.FLOAT, value } : { kind: Kind.INT, value };
 }
 

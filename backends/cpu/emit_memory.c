@@ -225,7 +225,8 @@ static LLVMValueRef load_apart(bd_emit *emit, LLVMValueRef place, bd_kir_int str
 {
     LLVMBuilderRef b = emit->builder;
     LLVMValueRef offsets = lane_offsets(emit, stride, NULL);
-    if (emit->lanes == 1 || (stride.argument < 0 && stride.value != 2))
+    bool never = stride.argument < 0 && stride.value != 2;
+    if (emit->lanes == 1 || never || (emit->loop && !bd_loop_is_light(emit->loop)))
         return gather(emit, place, offsets, dtype, wanted);
     LLVMValueRef is_two = LLVMBuildICmp(b, LLVMIntEQ, bd_emit_int(emit, stride),
                                         bd_emit_i64(emit, 2), "");

@@ -92,6 +92,8 @@ void bd_part_scan(bd_emit *emit, int instr);
 int bd_loop_column_axis(const struct bd_emit_loop *loop);
 /* Whether the loop at hand is the first to read its row or tile. */
 bool bd_loop_is_cold(const struct bd_emit_loop *loop);
+/* Whether the rows have one EACH phase only, as those of pools: where they lie matters then. */
+bool bd_loop_is_light(const struct bd_emit_loop *loop);
 /* Whether a store may bypass the cache. */
 bool bd_loop_may_stream(const bd_emit *emit, const bd_kir_instr *instr);
 void bd_part_reduce(bd_emit *emit, int instr);

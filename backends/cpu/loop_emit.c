@@ -24,7 +24,8 @@ typedef struct walk {
     LLVMValueRef extents[BD_KIR_AXES_MAX + 2], digits[BD_KIR_AXES_MAX + 2];
     LLVMValueRef item, tile, chunk;
     LLVMValueRef block; /* short rows: positions of the outer axis of two between two flushes */
-    LLVMValueRef ahead[BD_LOOP_AHEAD_MAX]; /* the next row, by access of shape->ahead */
+    LLVMValueRef ahead[BD_LOOP_AHEAD_MAX]; /* the next row, by access of shape->ahead; NULL before
+                                              the first phase that asks for some of it */
     int ahead_done, ahead_share;           /* 16ths of it asked for before, and in this phase */
 } walk;
 
@@ -117,7 +118,7 @@ static void look_ahead(walk *w, int phase)
     const bd_loop_shape *shape = w->shape;
     w->ahead_done += w->ahead_share;
     w->ahead_share = shape->ahead_share[phase];
-    if (w->ahead_share == 0)
+    if (w->ahead_share == 0 || w->ahead[0])
         return;
     int row = shape->outer[shape->outer_count - 1];
     LLVMValueRef short_row = LLVMBuildICmp(emit->builder, LLVMIntSLE, outer_serial(w),
@@ -176,7 +177,7 @@ static LLVMValueRef one_vector_loop(walk *w, const bd_kir_phase *phase, LLVMValu
         bd_emit_set_tail(emit, LLVMBuildSub(emit->builder, last, index, ""));
     bd_emit_phase(emit, phase);
     bd_emit_clear_tail(emit);
-    if (w->ahead_share > 0)
+    if (w->ahead_share > 0 && !w->loop.rest)
         prefetch_ahead(w);
     bd_loop_reductions_carried(emit, &frame);
     bd_emit_for_end(emit, &frame);
@@ -194,7 +195,9 @@ static void vector_loop(walk *w, const bd_kir_phase *phase, LLVMValueRef first, 
     } else if (lanes > 1) {
         LLVMValueRef rest = one_vector_loop(w, phase, first, last, false);
         if (emit->module->target->masked) {
+            w->loop.rest = true;
             one_vector_loop(w, phase, rest, last, true);
+            w->loop.rest = false;
         } else {
             bd_loop_reductions_flush(emit);
             bd_emit_lanes(emit, w->shape->vector_axis, 1);
@@ -231,6 +234,14 @@ static void innermost(walk *w, const bd_kir_phase *phase, int axis, LLVMValueRef
     bd_emit *emit = w->emit;
     bool row = w->shape->form == BD_LOOP_ROW;
     bd_emit_frame blocks;
+    if (!row && (w->shape->brief || w->loop.reduction_count == 0)) {
+        column_steps(w, phase, axis, first, last);
+        return;
+    }
+    if (row && w->loop.reduction_count == 0) {
+        vector_loop(w, phase, first, last);
+        return;
+    }
     LLVMValueRef step = bd_emit_i64(emit, BLOCK_STEPS * (row ? (int64_t)emit->lanes : 1));
     LLVMValueRef block = bd_emit_for(emit, &blocks, first, last, step);
     LLVMValueRef stop = smaller(emit, LLVMBuildAdd(emit->builder, block, step, ""), last);

@@ -25,6 +25,7 @@ typedef struct bd_scan {
 typedef struct bd_emit_loop {
     const bd_loop_shape *shape;
     bool cold; /* the first loop to read its row or tile */
+    bool rest; /* in the masked loop behind one of full lanes */
     bd_scan scans[BD_LOOP_SCANS_MAX];
     int scan_count;
     bd_reduction reductions[BD_LOOP_REDUCTIONS_MAX];

@@ -102,9 +102,15 @@ bool bd_loop_is_cold(const bd_emit_loop *loop)
     return loop->cold;
 }
 
+bool bd_loop_is_light(const bd_emit_loop *loop)
+{
+    return loop->shape->each_count <= 1;
+}
+
 bool bd_loop_may_stream(const bd_emit *emit, const bd_kir_instr *instr)
 {
-    return emit->loop && emit->lanes > 1 && emit->loop->shape->stream_bytes > 0 &&
+    return emit->loop && !emit->loop->rest && emit->lanes > 1 &&
+           emit->loop->shape->stream_bytes > 0 &&
            bd_loop_streams(emit->program, instr, emit->loop->shape->vector_axis);
 }
 

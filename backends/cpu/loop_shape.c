@@ -382,7 +382,10 @@ static bool narrow_down(const bd_kir *program, const bd_loop_shape *wide, unsign
 
 bool bd_loop_narrow_shape_of(const bd_kir *program, const bd_loop_shape *wide, bd_loop_shape *out)
 {
-    return wide->form == BD_LOOP_ROW && narrow_down(program, wide, BD_LOOP_SHORT_UNROLL, out);
+    if (wide->form != BD_LOOP_ROW || !narrow_down(program, wide, BD_LOOP_SHORT_UNROLL, out))
+        return false;
+    out->brief = out->serial_count == 1;
+    return true;
 }
 
 bd_error *bd_loop_short_shape_of(const bd_target *target, const bd_kir *program, unsigned unroll,

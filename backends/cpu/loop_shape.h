@@ -47,6 +47,7 @@ typedef struct bd_loop_shape {
     unsigned lanes, unroll;
     bool masked; /* as the target's */
     bool narrow; /* the form for short rows */
+    bool brief;  /* narrow: rows of one SERIAL axis have BD_LOOP_NARROW_ROW elements at most */
     bool crossed; /* narrow: the last SERIAL axis but one runs inside of the last one */
     bool may_split;
     bool sorts;

@@ -285,7 +285,8 @@ static void note_failed_handshake(bd_connection *connection)
     char peer[BD_PEER_TEXT_BYTES];
     if (!connection->in_handshake)
         return;
-    connection->daemon->counters.handshakes_failed++;
+    if (!bd_web_refuse_plain(connection))
+        connection->daemon->counters.handshakes_failed++;
     bd_log(BD_LOG_INFO, "connection", "no handshake peer=%s reason=\"%s\"",
            bd_net_peer_name(connection->stream.fd, peer),
            bd_stream_problem(&connection->stream));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
@@ -73,6 +74,7 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
         return error;
     }
     daemon->started_ms = bd_daemon_now_ms(daemon);
+    daemon->configured_s = time(NULL);
     bd_rebirth_open(daemon);
     bd_quotas_limit(&daemon->quotas, config);
     error = daemon->embedded ? NULL

@@ -51,7 +51,8 @@ enum { BD_TYPES_COUNTED = 64, BD_STATUSES_COUNTED = 500, BD_NEEDS_RESTART_BYTES 
 /* What happened since the start, for burnctl stats and the metrics. */
 typedef struct bd_daemon_counters {
     uint64_t accepted, refused, sessions, protocol_errors, slow_closed, idle_closed, late_hello;
-    uint64_t handshakes_failed, late_handshake;
+    uint64_t handshakes_failed, late_handshake, plain_http;
+    uint64_t reloads, reloads_failed;
     uint64_t hosts_refused, origins_refused, late_requests, cancelled;
     uint64_t frames_in;
     uint64_t frames[BD_WAY_COUNT][BD_TYPES_COUNTED]; /* by number of the type */
@@ -108,6 +109,8 @@ struct bd_daemon {
     int64_t probe_sent_ms; /* to the device thread, which has not answered it; 0: none */
     bd_rebirth rebirth;
     int64_t started_ms;
+    int64_t configured_s; /* wall clock: when what is in force was read */
+    bool reload_failed;   /* the last one */
     int64_t ready_asked_ms;   /* somebody asked for /readyz then; 0: nobody */
     bd_drain drain;
     bool embedded;            /* serves one inherited connection and ends with it */

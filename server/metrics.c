@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "proto/message.h"
 #include "server/connection.h"
@@ -56,6 +57,7 @@ static void print_refused(bd_text_buffer *out, const bd_snapshot *m)
     print_line(out, m, "reason", "limit", m->counters->refused);
     print_line(out, m, "reason", "handshake", m->counters->handshakes_failed);
     print_line(out, m, "reason", "late_handshake", m->counters->late_handshake);
+    print_line(out, m, "reason", "plain_http", m->counters->plain_http);
     print_line(out, m, "reason", "late_hello", m->counters->late_hello);
     print_line(out, m, "reason", "late_request", m->counters->late_requests);
     print_line(out, m, "reason", "host", m->counters->hosts_refused);
@@ -193,6 +195,57 @@ static void print_probe(bd_text_buffer *out, const bd_snapshot *m)
     int64_t sent_ms = m->daemon->probe_sent_ms;
     bd_text_print(out, "%s %.3f\n", m->name,
                   sent_ms ? 1e-3 * (double)(bd_daemon_now_ms(m->daemon) - sent_ms) : 0.0);
+}
+
+static void print_reloads(bd_text_buffer *out, const bd_snapshot *m)
+{
+    print_line(out, m, "result", "success", m->counters->reloads);
+    print_line(out, m, "result", "failure", m->counters->reloads_failed);
+}
+
+static uint64_t count_words(const char *text)
+{
+    uint64_t count = 0;
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        count++;
+        text += strcspn(text, " ");
+    }
+    return count;
+}
+
+static void print_certificate(bd_text_buffer *out, const bd_snapshot *m)
+{
+    const bd_tls *tls = m->daemon->access.tls;
+    if (tls)
+        bd_text_print(out, "%s %" PRId64 "\n", m->name, bd_tls_expiry_s(tls));
+}
+
+static bool is_expired(const bd_token *token)
+{
+    return token->expires_s && token->expires_s <= time(NULL);
+}
+
+static void print_tokens(bd_text_buffer *out, const bd_snapshot *m)
+{
+    const bd_tokens *tokens = &m->daemon->access.tokens;
+    size_t expired = 0;
+    for (size_t i = 0; i < tokens->list.count; i++)
+        expired += is_expired(&tokens->list.items[i]);
+    print_line(out, m, "state", "valid", tokens->list.count - expired);
+    print_line(out, m, "state", "expired", expired);
+}
+
+static void print_token_expiry(bd_text_buffer *out, const bd_snapshot *m)
+{
+    const bd_tokens *tokens = &m->daemon->access.tokens;
+    int64_t next_s = 0;
+    for (size_t i = 0; i < tokens->list.count; i++) {
+        const bd_token *token = &tokens->list.items[i];
+        if (token->expires_s && !is_expired(token) && (!next_s || token->expires_s < next_s))
+            next_s = token->expires_s;
+    }
+    if (next_s)
+        bd_text_print(out, "%s %" PRId64 "\n", m->name, next_s);
 }
 
 static void print_cpu(bd_text_buffer *out, const bd_snapshot *m)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
@@ -78,6 +79,11 @@ bd_error *bd_reload(bd_daemon *daemon)
 {
     bd_notify("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)bd_now_us());
     bd_error *error = replace(daemon);
+    daemon->reload_failed = error;
+    daemon->counters.reloads += !error;
+    daemon->counters.reloads_failed += error != NULL;
+    if (!error)
+        daemon->configured_s = time(NULL);
     if (error)
         bd_notify("READY=1\nSTATUS=reload failed, all stays as it was: %s", bd_error_text(error));
     else

@@ -23,6 +23,7 @@ static void report_traffic(bd_daemon *daemon, bd_json *json)
     bd_json_uint(json, "late_hello", counters->late_hello);
     bd_json_uint(json, "handshakes_failed", counters->handshakes_failed);
     bd_json_uint(json, "late_handshake", counters->late_handshake);
+    bd_json_uint(json, "plain_http", counters->plain_http);
     bd_json_end_object(json);
     bd_json_begin_object(json, "refusals");
     for (int i = 0; i < BD_REFUSAL_COUNT; i++)

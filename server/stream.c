@@ -110,6 +110,11 @@ bool bd_stream_established(const bd_stream *stream)
     return !stream->tls || bd_tls_established(stream->tls);
 }
 
+bool bd_stream_met_http(const bd_stream *stream)
+{
+    return stream->tls && bd_tls_met_http(stream->tls);
+}
+
 const char *bd_stream_problem(const bd_stream *stream)
 {
     return stream->tls ? bd_tls_problem(stream->tls) : "the peer hung up";

@@ -40,6 +40,8 @@ int bd_stream_events(const bd_stream *stream, bool writes);
 int bd_stream_ready(const bd_stream *stream, int events);
 /* False while a handshake is under way. */
 bool bd_stream_established(const bd_stream *stream);
+/* Whether TLS was awaited and a request of plain HTTP came. */
+bool bd_stream_met_http(const bd_stream *stream);
 /* Why the last read or write gave GONE, as far as it is known. */
 const char *bd_stream_problem(const bd_stream *stream);
 /* Tells the peer that nothing more comes; reading goes on. */

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "proto/base/alloc.h"
+#include "server/http.h"
 #include "server/stream.h"
 
 enum { RECORD_BYTES = 16 * 1024, HEADER_BYTES = 5, WRITE_TURN_BYTES = 1024 * 1024 };
@@ -32,6 +34,7 @@ struct bd_tls_link {
     size_t unsent; /* bytes of a record that OpenSSL has made and the socket has not taken whole */
     bool read_waits_for_write, write_waits_for_read;
     bool finished;
+    bool begun, met_http; /* something has come; it was a request of HTTP, without TLS */
     char subject[BD_TLS_SUBJECT_BYTES];
     char problem[128];
 };
@@ -63,6 +66,10 @@ static int socket_read(BIO *bio, char *bytes, int size)
     result_of(bio, got);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         BIO_set_retry_read(bio);
+    if (got > 0 && !link->begun) {
+        link->begun = true;
+        link->met_http = bd_http_begins(*(const uint8_t *)bytes); /* as no record of TLS does */
+    }
     if (got > size) {
         link->header_bytes = (size_t)(got - size);
         got = size;
@@ -73,6 +80,8 @@ static int socket_read(BIO *bio, char *bytes, int size)
 static int socket_write(BIO *bio, const char *bytes, int size)
 {
     const bd_tls_link *link = BIO_get_data(bio);
+    if (link->met_http)
+        return result_of(bio, size); /* who does not speak TLS understands no alert */
     int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (link->more ? MSG_MORE : 0);
     ssize_t sent = send(link->fd, bytes, (size_t)size, flags);
     result_of(bio, sent);
@@ -230,6 +239,13 @@ const char *bd_tls_pin(const bd_tls *tls)
     return tls->pin;
 }
 
+int64_t bd_tls_expiry_s(const bd_tls *tls)
+{
+    struct tm parts = {0};
+    ASN1_TIME_to_tm(X509_get0_notAfter(SSL_CTX_get0_certificate(tls->context)), &parts);
+    return timegm(&parts);
+}
+
 /* ---- links ----------------------------------------------------------------------------------- */
 
 bd_tls_link *bd_tls_link_create(bd_tls *tls, int fd)
@@ -383,6 +399,11 @@ bool bd_tls_write_waits_for_read(const bd_tls_link *link)
 bool bd_tls_established(const bd_tls_link *link)
 {
     return SSL_is_init_finished(link->ssl);
+}
+
+bool bd_tls_met_http(const bd_tls_link *link)
+{
+    return link->met_http;
 }
 
 const char *bd_tls_problem(const bd_tls_link *link)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -28,6 +29,8 @@ bd_error *bd_tls_create(const bd_tls_files *files, bd_tls **out) BD_MUST_USE;
 void bd_tls_release(bd_tls *tls); /* NULL is fine */
 /* SHA-256 of the certificate's public key in hex, for clients that pin it. */
 const char *bd_tls_pin(const bd_tls *tls);
+/* When the certificate expires, wall clock. */
+int64_t bd_tls_expiry_s(const bd_tls *tls);
 
 /* fd stays the caller's. NULL: no memory. */
 bd_tls_link *bd_tls_link_create(bd_tls *tls, int fd);
@@ -44,5 +47,7 @@ bool bd_tls_write_waits_for_read(const bd_tls_link *link);
 bool bd_tls_established(const bd_tls_link *link);
 /* Subject of the peer's checked certificate, as "CN=…,O=…"; "" without one. */
 const char *bd_tls_subject(bd_tls_link *link);
+/* Whether the peer began with a request of HTTP instead: the link breaks without an alert. */
+bool bd_tls_met_http(const bd_tls_link *link);
 /* Why the link broke; "" if it did not. */
 const char *bd_tls_problem(const bd_tls_link *link);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -203,6 +204,22 @@ static void refuse(bd_connection *connection, int status, const char *text)
     connection->web->ends = true;
     connection->web->head.is_head = false;
     give(connection, &answer);
+}
+
+/* Straight to the socket, as far as that takes it: the stream is broken. */
+bool bd_web_refuse_plain(const bd_connection *connection)
+{
+    static const char text[] = "TLS is spoken here: write https:// in the URL, or wss://\n";
+    char room[HEAD_BYTES_MAX];
+    if (!bd_stream_met_http(&connection->stream))
+        return false;
+    int size = snprintf(room, sizeof room,
+                        "HTTP/1.1 400 %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                        "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+                        reason_of(400), sizeof text - 1, text);
+    connection->daemon->counters.plain_http++;
+    connection->daemon->counters.http[400 - 100]++;
+    return send(connection->stream.fd, room, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) != 0;
 }
 
 void bd_web_take(bd_connection *connection, const uint8_t *bytes, size_t size, size_t *out_taken)

@@ -31,6 +31,8 @@ void bd_answer_text(bd_answer *answer, int status, const char *format, ...) BD_P
 /* The connection speaks HTTP from its next byte on. */
 void bd_web_open(bd_connection *connection);
 void bd_web_close(bd_connection *connection);
+/* Tells who spoke HTTP where TLS is spoken, and counts him; false: he did not. */
+bool bd_web_refuse_plain(const bd_connection *connection);
 /* Takes bytes until they are used up or the connection speaks something else. */
 void bd_web_take(bd_connection *connection, const uint8_t *bytes, size_t size, size_t *out_taken);
 /* Queues more of a file while the outbox is short. True once the connection may end. */

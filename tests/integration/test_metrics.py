@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What /metrics says: promtool accepts it, the names are those that dashboards know, the numbers are what happened."""
 
+import calendar
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 
 import wire
+from test_burnctl import ctl
 from test_identities import Tokens
 from websocket_wire import Socket, tcp
 from wire import CODES, U8, Daemon, Wire, eventually, frame
@@ -25,7 +29,9 @@ burnd_device_duration_seconds burnd_compile_seconds burnd_compile_cache_hits_tot
 burnd_code_bytes burnd_library_plans_total burnd_ops_total burnd_cuts_total burnd_plan_analyses_total burnd_plan_replays_total burnd_plan_fallbacks_total
 burnd_kernel_launches_total burnd_tensors burnd_names burnd_device_memory_bytes burnd_device_info burnd_device_probe_age_seconds
 burnd_draining process_cpu_seconds_total process_resident_memory_bytes process_virtual_memory_bytes process_open_fds
-process_max_fds process_threads process_start_time_seconds
+process_max_fds process_threads process_start_time_seconds burnd_config_reloads_total burnd_config_last_reload_successful
+burnd_config_last_reload_success_timestamp_seconds burnd_config_keys_needing_restart burnd_certificate_expiry_timestamp_seconds
+burnd_tokens burnd_token_next_expiry_timestamp_seconds
 """.split()
 
 
@@ -172,3 +178,66 @@ def test_who_may_read_them(tmp_path):
             name = 'burnd_auth_failures_total{reason="%s"}' % reason
             assert now[name] == before[name] + count, name
         assert not any(secret in daemon.text() for secret in (watcher, worker, chief, old))
+
+
+def test_reloads_certificates_and_tokens_can_be_watched(tmp_path):
+    """What an operator wants to be woken for: a reload that failed, a restart that is due, an expiry that comes."""
+    tokens, file, begin = Tokens(tmp_path), tmp_path / "burnd.conf", int(time.time())
+    for name, expiry in (("old", "2001-01-01T00:00:00Z"), ("soon", "2090-01-02T03:04:05Z"), ("later", "2091-01-01T00:00:00Z"), ("ever", "-")):
+        tokens.add(name, "compute", expiry)
+    file.write_text("sessions = 10\n")
+    with Daemon(f"--state-dir={tmp_path}", f"--config={file}", tls=True) as daemon:
+        url = "unix://" + daemon.path
+
+        def reload():
+            return ctl("--url", url, "reload").returncode, values(scrape(daemon))
+
+        now = values(scrape(daemon))
+        assert now['burnd_tokens{state="valid"}'] == 3 and now['burnd_tokens{state="expired"}'] == 1
+        assert now["burnd_token_next_expiry_timestamp_seconds"] == calendar.timegm((2090, 1, 2, 3, 4, 5))
+        ends = subprocess.run(["openssl", "x509", "-enddate", "-noout", "-dateopt", "iso_8601", "-in", str(tmp_path / "certificate.pem")],
+                              capture_output=True, text=True, check=True).stdout.strip()
+        assert now["burnd_certificate_expiry_timestamp_seconds"] == calendar.timegm(time.strptime(ends, "notAfter=%Y-%m-%d %H:%M:%SZ"))
+        read = now["burnd_config_last_reload_success_timestamp_seconds"]
+        assert begin <= read <= time.time() and now["burnd_config_last_reload_successful"] == 1
+        assert now['burnd_config_reloads_total{result="success"}'] == now['burnd_config_reloads_total{result="failure"}'] == 0
+        file.write_text("sessions = many\n")
+        status, now = reload()
+        assert status == 1 and now['burnd_config_reloads_total{result="failure"}'] == 1
+        assert now["burnd_config_last_reload_successful"] == 0 and now["burnd_config_last_reload_success_timestamp_seconds"] == read
+        file.write_text("names = 7\nfusion = off\nsessions = 11\n")
+        status, now = reload()
+        assert status == 0 and now['burnd_config_reloads_total{result="success"}'] == 1 == now["burnd_config_last_reload_successful"]
+        assert now["burnd_config_keys_needing_restart"] == 2 and now["burnd_config_last_reload_success_timestamp_seconds"] >= read
+        for name in ("soon", "later"):
+            assert ctl("--url", url, "token", "revoke", name).returncode == 0
+        text = scrape(daemon)
+        assert values(text)['burnd_tokens{state="valid"}'] == 1 and "\nburnd_token_next_expiry_timestamp_seconds " not in text
+        if shutil.which("promtool"):
+            run = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=20)
+            assert (run.returncode, run.stdout + run.stderr) == (0, "")
+
+
+def test_plain_http_where_tls_is_spoken_is_told_so_and_counted():
+    with Daemon(tls=True) as daemon:
+        before = values(scrape(daemon))
+        heads = [method + b" /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" for method in (b"GET", b"POST", b"OPTIONS", b"DELETE")]
+        for head in heads + [heads[0] + bytes(8000)]:
+            with socket.create_connection(("127.0.0.1", daemon.tls_port()), timeout=60) as sock:
+                sock.sendall(head)
+                answer = b"".join(iter(lambda: sock.recv(4096), b""))
+            assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n") and b"https://" in answer.split(b"\r\n\r\n")[1], answer
+        run = subprocess.run(["curl", "-s", "-o", "-", "-w", "%{http_code}", f"http://localhost:{daemon.tls_port()}/"],
+                             capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0 and run.stdout.endswith("400") and "write https://" in run.stdout, run
+        with socket.create_connection(("127.0.0.1", daemon.tls_port()), timeout=60) as sock:  # neither
+            sock.sendall(b"\x00" * 64)
+            assert b"HTTP" not in b"".join(iter(lambda: sock.recv(4096), b""))
+        now = values(scrape(daemon))
+        refused = 'burnd_connections_refused_total{reason="%s"}'
+        assert now[refused % "plain_http"] - before[refused % "plain_http"] == 6
+        assert now[refused % "handshake"] - before[refused % "handshake"] == 1
+        assert now['burnd_http_requests_total{status="400"}'] == 6
+        run = subprocess.run(["curl", "-s", "--cacert", daemon.certificate(), f"https://localhost:{daemon.tls_port()}/livez"],
+                             capture_output=True, text=True, timeout=60)
+        assert run.stdout == "alive\n"

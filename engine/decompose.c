@@ -70,7 +70,7 @@ bd_error *bd_graph_take_error(bd_graph *graph)
 
 bd_error *bd_graph_decompose(bd_graph *graph, bd_node *roots, uint32_t root_count)
 {
-    /* A rule may use other composites, never itself, so the levels end. */
+    /* A rule may use other composites, or itself in a simpler form, so the levels end. */
     for (int level = 0; level < 16 && decompose_once(graph, roots, root_count); level++)
         continue;
     return bd_graph_take_error(graph);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "engine/graph_parts.h"
+#include "engine/trace_key.h"
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 #include "proto/op_rules.h"
@@ -59,7 +60,9 @@ static void convert_attrs(bd_graph *graph, const bd_trace_record *record, bd_att
         case BURN_ATTR_DTYPE:
             break;
         case BURN_ATTR_SIZE:
-            attrs[i].value = bd_int_source(graph->ints, BD_INT_ATTR, graph->record, i << 16);
+            attrs[i].value = BD_INT_1;
+            if (given->value != 1 || !bd_trace_key_has_one(&record->info->attrs[i]))
+                attrs[i].value = bd_int_source(graph->ints, BD_INT_ATTR, graph->record, i << 16);
             break;
         case BURN_ATTR_INTS:
             attrs[i].values = given->values;

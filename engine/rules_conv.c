@@ -234,6 +234,193 @@ static bd_node spread_out(const conv_call *c, bd_node y)
     return bd_build(graph, BURN_OP_SLICE_SET, (bd_node[]){base, y}, 2, places);
 }
 
+/* ---- to the input ---- */
+
+static bool has_strides(const conv_call *c)
+{
+    for (uint32_t i = 0; i < c->spatial; i++)
+        if (bd_int_find(c->ints, of(c->strides, i)) != BD_INT_1)
+            return true;
+    return false;
+}
+
+static bool has_dilations(const conv_call *c)
+{
+    for (uint32_t i = 0; i < c->spatial; i++)
+        if (bd_int_find(c->ints, of(c->dilations, i)) != BD_INT_1)
+            return true;
+    return false;
+}
+
+static bool is_pointwise(const conv_call *c, bd_attr_value kernel)
+{
+    for (uint32_t i = 0; i < c->spatial; i++)
+        if (bd_int_find(c->ints, of(kernel, i)) != BD_INT_1)
+            return false;
+    return c->low.count == 0;
+}
+
+static bd_int low_of(const conv_call *c, uint32_t i)
+{
+    return c->low.count ? of(c->low, i) : BD_INT_0;
+}
+
+/* How the places of x fall apart: x at s * q + r - low sums y at q - t times w at r + s * t, for
+ * all t < steps. No zeros between the elements of y are multiplied, and the same t serve all r. */
+typedef struct phase_sizes {
+    int64_t steps[BURN_RANK_MAX];  /* the most elements of a window that are a stride apart */
+    int64_t first[BURN_RANK_MAX];  /* where x begins in the first stride, */
+    int64_t counts[BURN_RANK_MAX]; /* and strides that it reaches into */
+    int64_t before[BURN_RANK_MAX], after[BURN_RANK_MAX]; /* padding of y */
+} phase_sizes;
+
+static bd_int divide_up(bd_ints *ints, bd_int a, bd_int b)
+{
+    return bd_int_div(ints, bd_int_add(ints, a, less_one(ints, b)), b);
+}
+
+static void find_phases(const conv_call *c, bd_node y, bd_attr_value kernel, bd_attr_value extents,
+                        phase_sizes *out)
+{
+    bd_ints *ints = c->ints;
+    for (uint32_t i = 0; i < c->spatial; i++) {
+        bd_int stride = of(c->strides, i), low = low_of(c, i);
+        bd_int steps = divide_up(ints, of(kernel, i), stride);
+        bd_int first = bd_int_mod(ints, low, stride);
+        bd_int counts = divide_up(ints, bd_int_add(ints, first, of(extents, i)), stride);
+        bd_int before = bd_int_sub(ints, less_one(ints, steps), bd_int_div(ints, low, stride));
+        bd_int sees = less_one(ints, bd_int_add(ints, counts, steps));
+        bd_int held = bd_int_add(ints, before, bd_rule_size(c->graph, y, 2 + i));
+        out->steps[i] = steps;
+        out->first[i] = first;
+        out->counts[i] = counts;
+        out->before[i] = before;
+        out->after[i] = bd_int_sub(ints, sees, held);
+    }
+}
+
+/* w [O, C / groups, k..] to [(groups,) strides.. * C / groups, steps.. * O / groups], steps turned
+ * round. The channels, which are many, stand innermost. */
+static bd_node weight_by_phase(const conv_call *c, bd_node w, const phase_sizes *sizes)
+{
+    bd_graph *graph = c->graph;
+    uint32_t n = c->spatial;
+    int64_t none[BURN_RANK_MAX], more[BURN_RANK_MAX], parts[BURN_RANK_MAX], turned[BURN_RANK_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        bd_int whole = bd_int_mul(c->ints, (bd_int)sizes->steps[i], of(c->strides, i));
+        none[i] = BD_INT_0;
+        more[i] = bd_int_sub(c->ints, whole, bd_rule_size(graph, w, 2 + i));
+        parts[2 * i] = sizes->steps[i];
+        parts[2 * i + 1] = of(c->strides, i);
+        turned[i] = 2 + 2 * i;
+    }
+    bd_attr_value channels = bd_rule_dims(graph, w, 0, 2);
+    w = pad_last(graph, w, zero(graph, w), bd_rule_list(graph, none, n),
+                 bd_rule_list(graph, more, n));
+    for (uint32_t i = 0; i < n; i++)
+        bd_int_unite(c->ints, bd_rule_size(graph, w, 2 + i),
+                     bd_int_mul(c->ints, (bd_int)parts[2 * i], (bd_int)parts[2 * i + 1]));
+    w = bd_rule_reshape(graph, w, bd_rule_join(graph, channels, bd_rule_list(graph, parts, 2 * n)));
+    const bd_attr_value turn = bd_rule_list(graph, turned, n);
+    w = bd_build(graph, BURN_OP_FLIP, &w, 1, &turn);
+    w = bd_rule_split_dim(graph, w, 0, c->groups); /* [groups, O / groups, C / groups, ..] */
+    int64_t order[BURN_RANK_MAX] = {0};
+    order[1 + n] = 2;
+    order[2 + 2 * n] = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        order[1 + i] = 4 + 2 * i;
+        order[2 + n + i] = 3 + 2 * i;
+    }
+    w = join_dims(graph, permute(graph, w, order, 3 + 2 * n), 2 + n, 3 + 2 * n);
+    w = join_dims(graph, w, 1, 2 + n);
+    return has_groups(c) ? w : join_dims(graph, w, 0, 2);
+}
+
+/* Windows [N, O, counts.., steps..] to [N, (groups,) steps.. * O / groups, counts..], both dims
+ * behind the groups joined. */
+static bd_node windows_by_step(const conv_call *c, bd_node windows)
+{
+    uint32_t n = c->spatial, rank = 3 + 2 * n;
+    bd_node at = bd_rule_split_dim(c->graph, windows, 1, c->groups);
+    int64_t order[BURN_RANK_MAX] = {0, 1};
+    order[2 + n] = 2;
+    for (uint32_t i = 0; i < n; i++) {
+        order[2 + i] = 3 + n + i;
+        order[3 + n + i] = 3 + i;
+    }
+    at = join_dims(c->graph, permute(c->graph, at, order, rank), 3 + n, rank);
+    at = join_dims(c->graph, at, 2, 3 + n);
+    return has_groups(c) ? at : join_dims(c->graph, at, 0, 2);
+}
+
+/* [N, (groups,) strides.. * C / groups, counts..] as one product to [N, C, extents..]. */
+static bd_node join_phases(const conv_call *c, bd_node product, bd_int channels,
+                           bd_attr_value extents, const phase_sizes *sizes)
+{
+    bd_graph *graph = c->graph;
+    uint32_t n = c->spatial, rank = 2 + n;
+    int64_t order[BURN_RANK_MAX] = {0, 1, 2 + n}, joined[BURN_RANK_MAX], from[BURN_RANK_MAX];
+    int64_t outer[] = {bd_rule_size(graph, product, 0), c->groups};
+    int64_t inner[] = {bd_int_div(c->ints, channels, c->groups)};
+    bd_attr_value apart = bd_rule_join(graph, bd_rule_list(graph, outer, 2), c->strides);
+    apart = bd_rule_join(graph, apart, bd_rule_list(graph, inner, 1));
+    apart = bd_rule_join(graph, apart, bd_rule_list(graph, sizes->counts, n));
+    bd_node x = bd_rule_reshape(graph, product, apart);
+    joined[0] = bd_rule_size(graph, x, 0);
+    joined[1] = channels;
+    from[0] = from[1] = BD_INT_0;
+    for (uint32_t i = 0; i < n; i++) {
+        order[3 + 2 * i] = 3 + n + i;
+        order[4 + 2 * i] = 2 + i;
+        joined[2 + i] = bd_int_mul(c->ints, (bd_int)sizes->counts[i], of(c->strides, i));
+        from[2 + i] = sizes->first[i];
+    }
+    x = bd_rule_reshape(graph, permute(graph, x, order, 3 + 2 * n),
+                        bd_rule_list(graph, joined, rank));
+    bd_attr_value starts = bd_rule_list(graph, from, rank);
+    bd_attr_value whole = bd_rule_join(graph, bd_rule_list(graph, joined, 2), extents);
+    const bd_attr_value cut[] = {starts, bd_rule_sizes_add(graph, starts, whole),
+                                 bd_rule_ones_like(graph, starts)};
+    return bd_build(graph, BURN_OP_SLICE, &x, 1, cut);
+}
+
+static bd_node input_by_phase(const conv_call *c, bd_node y, bd_node w, bd_attr_value extents,
+                              bd_int channels)
+{
+    bd_graph *graph = c->graph;
+    uint32_t n = c->spatial;
+    phase_sizes sizes;
+    find_phases(c, y, bd_rule_dims(graph, w, 2, 2 + n), extents, &sizes);
+    bd_node padded = pad_last(graph, y, zero(graph, y), bd_rule_list(graph, sizes.before, n),
+                              bd_rule_list(graph, sizes.after, n));
+    bd_attr_value counts = bd_rule_list(graph, sizes.counts, n);
+    bd_attr_value ones = bd_rule_ones_like(graph, counts);
+    bd_node windows =
+        window(graph, padded, counts, bd_rule_list(graph, sizes.steps, n), ones, ones);
+    bd_node a = weight_by_phase(c, w, &sizes);
+    bd_node product = dot(graph, repeat(graph, a, bd_rule_size(graph, y, 0)),
+                          windows_by_step(c, windows));
+    return join_phases(c, product, channels, extents, &sizes);
+}
+
+/* A window of one element: x is the product at the places of y, zeros between them and behind. */
+static bd_node input_of_points(const conv_call *c, bd_node y, bd_node w, bd_attr_value extents)
+{
+    bd_graph *graph = c->graph;
+    bd_attr_value places = bd_rule_dims(graph, y, 2, 2 + c->spatial);
+    bd_attr_value ones = bd_rule_ones_like(graph, places);
+    const bd_attr_value attrs[] = {
+        places, ones, c->low, ones, {.value = (int64_t)c->groups}};
+    bd_node x = spread_out(c, bd_build(graph, BURN_OP_CONV_INPUT, (bd_node[]){y, w}, 2, attrs));
+    int64_t none[BURN_RANK_MAX], more[BURN_RANK_MAX];
+    for (uint32_t i = 0; i < c->spatial; i++) {
+        none[i] = BD_INT_0;
+        more[i] = bd_int_sub(c->ints, of(extents, i), bd_rule_size(graph, x, 2 + i));
+    }
+    return pad_last(graph, x, zero(graph, x), bd_rule_list(graph, none, c->spatial),
+                    bd_rule_list(graph, more, c->spatial));
+}
+
 /* Each element of x sees the places whose windows it was in: a convolution of y, spread out, with
  * the weight turned round. */
 uint32_t bd_decompose_conv_input(const bd_rule_call *call, bd_node *out)
@@ -242,6 +429,13 @@ uint32_t bd_decompose_conv_input(const bd_rule_call *call, bd_node *out)
     bd_graph *graph = call->graph;
     bd_node y = call->inputs[0], w = call->inputs[1];
     bd_attr_value extents = call->attrs[0], kernel = bd_rule_dims(graph, w, 2, 2 + c.spatial);
+    bd_int channels = bd_int_mul(c.ints, c.groups, bd_rule_size(graph, w, 1));
+    bool alone = has_groups(&c) && bd_rule_single(graph, w, 1);
+    if (has_strides(&c) && !has_dilations(&c) && !alone) {
+        out[0] = is_pointwise(&c, kernel) ? input_of_points(&c, y, w, extents)
+                                          : input_by_phase(&c, y, w, extents, channels);
+        return 1;
+    }
     bd_node apart = spread_out(&c, y);
     int64_t lows[BURN_RANK_MAX], highs[BURN_RANK_MAX], ones[BURN_RANK_MAX], flipped[BURN_RANK_MAX];
     for (uint32_t i = 0; i < c.spatial; i++) {
@@ -265,7 +459,6 @@ uint32_t bd_decompose_conv_input(const bd_rule_call *call, bd_node *out)
     for (uint32_t d = 0; d < 3 + c.spatial; d++)
         order[d] = d == 1 ? 2 : d == 2 ? 1 : d;
     a = join_dims(graph, permute(graph, a, order, 3 + c.spatial), 2, 3 + c.spatial);
-    bd_int channels = bd_int_mul(c.ints, c.groups, bd_rule_size(graph, w, 1));
     a = grouped ? a : join_dims(graph, a, 0, 2);
     bd_node x = dot(graph, repeat(graph, a, bd_rule_size(graph, y, 0)), b);
     out[0] = to_places(&c, x, channels, extents);

@@ -104,6 +104,8 @@ static uint8_t *put_attrs(uint8_t *out, const bd_trace_record *record)
             out = put_u32(out, attr->count);
             break;
         case BURN_ATTR_SIZE:
+            if (bd_trace_key_has_one(&record->info->attrs[i]))
+                *out++ = attr->value == 1;
             break;
         }
     }

@@ -10,6 +10,12 @@
 
 #include "engine/trace.h"
 
+/* Whether the key tells a size of 1 from others, as it does for dims: sizes that are 1 unless said
+ * (groups). Others, as seeds and offsets, are arguments whatever they are. */
+static inline bool bd_trace_key_has_one(const burn_attr_info *attr)
+{
+    return attr->kind == BURN_ATTR_SIZE && attr->has_default && attr->default_value == 1;
+}
 bool bd_trace_key_is_gradient(const burn_op_info *info);
 
 /* Bytes of one record; externals from number first_new_external on are described where they first

@@ -20,7 +20,8 @@ typedef enum burn_attr_kind {
     BURN_ATTR_INT,    /* structural integer, flag, enum or dim: part of every cache key */
     BURN_ATTR_INTS,   /* structural list: permutations, reduced dims */
     BURN_ATTR_DTYPE,  /* structural; 0 = as the rule says */
-    BURN_ATTR_SIZE,   /* a size, start or offset: never part of a key, an argument of the plan */
+    BURN_ATTR_SIZE,   /* a size, start or offset: an argument of the plan; of one that is 1
+                     * unless said, as groups, the key has whether it is 1 */
     BURN_ATTR_SIZES,  /* a list of such; its length is structural */
     BURN_ATTR_BYTES,  /* raw bytes, at most BURN_CONSTANT_BYTES_MAX; only of `constant` */
 } burn_attr_kind;

@@ -51,6 +51,40 @@ def test_conv2d_equals_numpy_and_its_adjoints(n, c, o, size, kernel, stride, pad
     np.testing.assert_allclose(np.sum(x[reach] * back[tuple(slice(0, e) for e in x.shape)]), inner, rtol=1e-9)
 
 
+def numpy_conv_gradient(y, w, extents, stride, padding, groups):
+    """Of the input: each place of y adds its weights to its window."""
+    whole = np.zeros((len(y), w.shape[1] * groups, *(e + 2 * p for e, p in zip(extents, padding))))
+    parts, filters = (a.reshape(*before, *a.shape[axis:]) for a, before, axis in (
+        (y, (len(y), groups, -1), 2), (w, (groups, -1, w.shape[1]), 2)))
+    for i, j in np.ndindex(*w.shape[2:]):
+        place = np.s_[:, :, i:i + stride[0] * y.shape[2]:stride[0], j:j + stride[1] * y.shape[3]:stride[1]]
+        added = np.einsum("ngohw,goc->ngchw", parts, filters[..., i, j])
+        whole[place] += added.reshape(whole[place].shape)
+    return whole[:, :, padding[0]:padding[0] + extents[0], padding[1]:padding[1] + extents[1]]
+
+
+@pytest.mark.parametrize("n,c,o,size,kernel,stride,padding,groups", [
+    (2, 4, 6, (9, 9), (3, 3), (2, 2), (1, 1), 1),
+    (1, 3, 8, (15, 14), (7, 7), (2, 2), (3, 3), 1),
+    (2, 4, 4, (8, 9), (1, 1), (2, 2), (0, 0), 1),  # the last row is in no window
+    (2, 4, 6, (10, 11), (2, 2), (2, 2), (0, 0), 2),
+    (1, 4, 8, (12, 9), (3, 3), (3, 3), (2, 2), 4),
+    (2, 6, 12, (13, 12), (3, 5), (4, 3), (2, 1), 3),
+    (1, 2, 2, (9, 9), (3, 3), (2, 2), (4, 5), 1),  # padding wider than the stride
+    (1, 2, 3, (20, 20), (2, 2), (5, 5), (1, 0), 1),  # a stride wider than the window
+    (3, 8, 16, (14, 14), (3, 3), (2, 1), (1, 1), 1),
+    (2, 33, 40, (17, 35), (3, 3), (2, 2), (1, 1), 1),
+])
+def test_gradients_of_strided_convolutions(n, c, o, size, kernel, stride, padding, groups):
+    x, w = normal(n, c, *size), normal(o, c // groups, *kernel)
+    want = numpy_conv(x, w, stride, padding, padding, (1, 1), groups)
+    y = normal(*want.shape)
+    bx = burn.tensor(x, requires_grad=True)
+    F.conv2d(bx, burn.tensor(w), None, stride, padding, 1, groups).backward(burn.tensor(y))
+    gradient = numpy_conv_gradient(y, w, size, stride, padding, groups)
+    np.testing.assert_allclose(bx.grad.numpy(), gradient, rtol=1e-10, atol=1e-10)
+
+
 def rounded(a):
     """The nearest numbers of bf16, ties to even."""
     bits = np.ascontiguousarray(a, np.float32).view(np.uint32)

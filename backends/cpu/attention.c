@@ -5,74 +5,33 @@
  * which the epilogue divides by the weights' sums. Blocks are so small that the scores stay in the
  * second cache. They are cut into tiles, the rows of a micro-kernel, and where the future is hidden
  * each tile works on the keys only that its last query sees. All depends on the sizes only.
+ * Keys and values that are the elements of one buffer as they are, of the packed type, are read
+ * where they lie: keys are only turned, and values, if their rows are near each other, not even
+ * packed.
  *   An element of BF16 is a pair of numbers along K, of queries and keys or of weights and values,
  * as in gemm_parts.h: what is packed is zero beyond the last number, up to whole micro-kernels. */
-#include "backends/cpu/attention.h"
-
 #include <math.h>
 #include <string.h>
 
-#include "backends/cpu/gemm_parts.h"
+#include "backends/cpu/attention_parts.h"
 #include "proto/base/alloc.h"
 
 enum {
     SCORE_BYTES = 192 << 10, /* of a block of queries */
     QUERIES_MAX = 72,
     CHUNK_KEYS = 256, /* keys whose values stay in the first cache; even */
-    PACK_KEYS = 256,  /* values packed by one item; even */
-    TEMP_COLUMNS = 256,
+    NEAR_KEYS = 128,  /* CHUNK_KEYS of values where they lie, */
+    NEAR_BYTES = 512, /* so far apart at most */
     APART = 64, /* bytes, so that no two rows of scores lie on one set of the first cache */
 };
 
-typedef struct attention {
-    bd_kernel base;
-    bd_arena arena;
-    const bd_kir *program;
-    bd_micro micro;
-    bd_pass_function query, key, score, value, epilogue, softmax;
-    int m, n, k, e;   /* axes, or -1 */
-    int later;        /* instruction that tells how far the future is hidden, or -1 */
-    bool plain;       /* scores that are not hidden are the products as they are */
-    int vectors, tile_units;
-    int units_of[BD_MICRO_ROWS_MAX + 1]; /* of the next tile, when so many are left */
-    int64_t row_unit;                    /* rows of a unit */
-    bool pairs;
-    int64_t bytes, numbers; /* of an element */
-    int64_t lanes, turn_rows; /* of a register; of a turn */
-} attention;
-
-typedef struct sizes {
-    int64_t batch, m, n, k, e;
-    int64_t columns;                   /* of a panel of keys */
-    int64_t value_columns;             /* of one of values, but the last one may be narrower */
-    int64_t key_depth, value_depth;    /* elements along K */
-    int64_t key_panels, value_panels;  /* of a batch point */
-    int64_t key_room, value_room;      /* elements of a batch point's panels */
-    int64_t value_parts;               /* items that pack its values */
-    int64_t block, blocks;             /* queries of an item, items of a batch point */
-    int64_t score_step, weight_step, sum_step; /* numbers between rows */
-    /* bytes in a worker's scratch */
-    size_t scores_at, weights_at, temp_at, sums_at, factors_at, worker_bytes;
-} sizes;
-
-static int64_t extent_of(const attention *own, int axis, const int64_t *ints)
+static int64_t extent_of(const bd_attention *own, int axis, const int64_t *ints)
 {
     return axis < 0 ? 1 : most(bd_kir_int_value(own->program->axes[axis].extent, ints), 0);
 }
 
-/* Elements of some numbers along K. */
-static int64_t depth_of(const attention *own, int64_t numbers)
-{
-    return own->pairs ? ceiling(ceiling(numbers, 2), BD_MICRO_PAIRS) * BD_MICRO_PAIRS : numbers;
-}
-
-static int64_t number_bytes(const attention *own)
-{
-    return own->bytes / own->numbers;
-}
-
 /* Vectors of a panel of values: as many as a tile has, or somewhat fewer if then all are full. */
-static int64_t value_vectors(const attention *own, int64_t e)
+static int64_t value_vectors(const bd_attention *own, int64_t e)
 {
     int64_t vectors = own->vectors;
     while (vectors > 1 && ceiling(e, own->lanes) % vectors != 0)
@@ -80,9 +39,18 @@ static int64_t value_vectors(const attention *own, int64_t e)
     return vectors > 1 ? vectors : own->vectors;
 }
 
-static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
+/* Elements between the rows of keys or values whose columns lie side by side; else 0. */
+static int64_t step_of(const bd_attention *own, const bd_kir_access *access, int column,
+                       const int64_t *ints)
 {
-    sizes s = {.batch = 1,
+    if (!access || column < 0 || bd_kir_int_value(access->strides[column], ints) != 1)
+        return 0;
+    return own->n < 0 ? 1 : bd_kir_int_value(access->strides[own->n], ints);
+}
+
+void bd_attention_find_sizes(const bd_attention *own, const int64_t *ints, bd_attention_sizes *out)
+{
+    bd_attention_sizes s = {.batch = 1,
                .m = extent_of(own, own->m, ints),
                .n = extent_of(own, own->n, ints),
                .k = own->query ? extent_of(own, own->k, ints) : 0,
@@ -91,14 +59,20 @@ static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
     for (int axis = 0; axis < own->program->axis_count; axis++)
         if (own->program->axes[axis].role == BD_KIR_BATCH)
             s.batch *= extent_of(own, axis, ints);
-    s.key_depth = depth_of(own, s.k);
-    s.value_depth = depth_of(own, s.n);
+    s.key_depth = bd_attention_depth(own, s.k);
+    s.value_depth = bd_attention_depth(own, s.n);
     s.key_panels = own->query ? ceiling(s.n, s.columns) : 0;
     s.value_columns = value_vectors(own, s.e) * own->lanes;
     s.value_panels = ceiling(s.e, s.value_columns);
     s.key_room = s.key_panels * s.columns * s.key_depth;
     s.value_room = s.value_panels * s.value_columns * s.value_depth;
-    s.value_parts = ceiling(s.n, PACK_KEYS);
+    s.value_parts = ceiling(s.n, BD_ATTENTION_PACK_KEYS);
+    s.key_step = step_of(own, own->keys, own->k, ints);
+    s.value_step = step_of(own, own->values, own->e, ints);
+    if (s.value_step * own->bytes > NEAR_BYTES || s.value_step < 0 || s.e % own->lanes != 0)
+        s.value_step = 0;
+    if (s.value_step > 0)
+        s.value_room = s.value_parts = 0;
     s.score_step = ceiling(s.n, s.columns) * s.columns + (own->pairs ? APART / own->bytes : 0);
     s.weight_step = own->pairs ? 2 * s.value_depth + APART / 2 : s.score_step;
     s.sum_step = s.value_panels * s.value_columns;
@@ -107,8 +81,8 @@ static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
     tiles = least(least(most(tiles, 1), most(ceiling(s.m, tile), 1)), QUERIES_MAX / tile);
     s.block = tiles * tile;
     s.blocks = ceiling(s.m, s.block);
-    int64_t temp = own->pairs ? PACK_KEYS * s.value_columns / 2 : 0;
-    temp = most(BD_GEMM_PAD * TEMP_COLUMNS, temp);
+    int64_t temp = own->pairs ? BD_ATTENTION_PACK_KEYS * s.value_columns / 2 : 0;
+    temp = most(BD_GEMM_PAD * BD_ATTENTION_TEMP_COLUMNS, temp);
     s.scores_at = place_elements(&s.worker_bytes, s.block * s.score_step, own->bytes);
     s.weights_at = s.scores_at;
     if (own->pairs)
@@ -119,17 +93,8 @@ static void find_sizes(const attention *own, const int64_t *ints, sizes *out)
     *out = s;
 }
 
-/* ---- calls of generated code ---- */
-
-typedef struct rectangle {
-    int64_t row, rows, column, columns;
-    void *memory;
-    int64_t step;
-    const void *factors; /* of its rows; for the epilogue only */
-} rectangle;
-
-static void evaluate(const bd_call *call, bd_pass_function function, int64_t batch,
-                     const rectangle *over)
+void bd_attention_evaluate(const bd_call *call, bd_pass_function function, int64_t batch,
+                     const bd_rectangle *over)
 {
     bd_call own = *call;
     own.params[BD_GEMM_BATCH] = batch;
@@ -143,94 +108,6 @@ static void evaluate(const bd_call *call, bd_pass_function function, int64_t bat
     function(&own, 0, 1);
 }
 
-static const attention *kernel_of(const bd_call *call)
-{
-    return (const attention *)(intptr_t)call->params[BD_GEMM_KERNEL];
-}
-
-/* ---- packing ---- */
-
-/* Keys of a panel: rows of K numbers, turned so that those of one k lie side by side. Groups from
- * the last to the first, so that the junk behind each is written over by the one after it. */
-static void pack_keys(const attention *own, const sizes *s, const bd_call *call, int64_t batch,
-                      int64_t panel)
-{
-    int64_t first = panel * s->columns, rows = least(s->columns, s->n - first);
-    int64_t bytes = number_bytes(own);
-    char *to = call->shared_scratch + (batch * s->key_room + first * s->key_depth) * own->bytes;
-    char *temp = call->worker_scratch + s->temp_at;
-    /* lanes without a key: no junk, it could be slow numbers */
-    if (rows < s->columns || s->key_depth * own->numbers > s->k)
-        memset(to, 0, (size_t)(s->columns * s->key_depth * own->bytes));
-    for (int64_t k = 0; k < s->k; k += TEMP_COLUMNS) {
-        int64_t count = least(TEMP_COLUMNS, s->k - k), elements = ceiling(count, own->numbers);
-        int64_t group = (rows - 1) / own->turn_rows * own->turn_rows;
-        for (; group >= 0; group -= own->turn_rows) {
-            rectangle over = {first + group, least(own->turn_rows, rows - group), k, count,
-                              temp, TEMP_COLUMNS, NULL};
-            evaluate(call, own->key, batch, &over);
-            for (int64_t row = 0; row < over.rows && count < elements * own->numbers; row++)
-                memset(temp + (row * TEMP_COLUMNS + count) * bytes, 0, (size_t)bytes);
-            own->micro.turn(temp, TEMP_COLUMNS * bytes,
-                            to + (k / own->numbers * s->columns + group) * own->bytes, s->columns,
-                            over.rows, elements);
-        }
-    }
-}
-
-/* Values of some keys and columns as pairs; behind the last key there are zeros. */
-static void pack_value_pairs(const attention *own, const sizes *s, const bd_call *call,
-                             int64_t batch, const rectangle *values)
-{
-    int64_t rows = values->rows, step = s->value_columns, pairs = ceiling(rows, 2);
-    uint16_t *temp = (uint16_t *)(void *)(call->worker_scratch + s->temp_at);
-    rectangle over = *values;
-    over.memory = temp;
-    over.step = step;
-    evaluate(call, own->value, batch, &over);
-    if (rows % 2)
-        memset(temp + rows * step, 0, (size_t)step * sizeof *temp);
-    own->micro.pair(temp, temp + step, 2 * step * (int64_t)sizeof *temp, values->memory, step,
-                    over.columns, pairs);
-    if (over.row + rows == s->n)
-        memset((char *)values->memory + pairs * step * own->bytes, 0,
-               (size_t)((s->value_depth - over.row / 2 - pairs) * step * own->bytes));
-}
-
-static void pack_values(const attention *own, const sizes *s, const bd_call *call, int64_t batch,
-                        int64_t part)
-{
-    int64_t keys_room = s->batch * s->key_room, width = s->value_columns;
-    int64_t first = part * PACK_KEYS, rows = least(PACK_KEYS, s->n - first);
-    for (int64_t panel = 0; panel < s->value_panels; panel++) {
-        int64_t column = panel * width, columns = least(width, s->e - column);
-        int64_t before = panel * s->value_depth + first / own->numbers;
-        char *to = call->shared_scratch +
-                   (keys_room + batch * s->value_room + before * width) * own->bytes;
-        if (columns < width)
-            memset(to, 0, (size_t)(ceiling(rows, own->numbers) * width * own->bytes));
-        rectangle over = {first, rows, column, columns, to, width, NULL};
-        if (own->pairs)
-            pack_value_pairs(own, s, call, batch, &over);
-        else
-            evaluate(call, own->value, batch, &over);
-    }
-}
-
-static void run_pack(const bd_call *call, int64_t begin, int64_t end)
-{
-    const attention *own = kernel_of(call);
-    sizes s;
-    find_sizes(own, call->ints, &s);
-    int64_t keys = s.batch * s.key_panels;
-    for (int64_t i = begin; i < end; i++) {
-        if (i < keys)
-            pack_keys(own, &s, call, i / s.key_panels, i % s.key_panels);
-        else
-            pack_values(own, &s, call, (i - keys) / s.value_parts, (i - keys) % s.value_parts);
-    }
-}
-
 /* ---- queries ---- */
 
 /* Queries that a micro-kernel takes at once. */
@@ -241,8 +118,8 @@ typedef struct tile {
 
 /* A block of queries at work. */
 typedef struct block {
-    const attention *own;
-    const sizes *s;
+    const bd_attention *own;
+    const bd_attention_sizes *s;
     const bd_call *call;
     int64_t batch, first, rows;
     tile tiles[QUERIES_MAX];
@@ -251,7 +128,8 @@ typedef struct block {
 } block;
 
 /* Keys that a query can see at most. */
-static int64_t keys_seen(const attention *own, const sizes *s, const int64_t *ints, int64_t query)
+static int64_t keys_seen(const bd_attention *own, const bd_attention_sizes *s, const int64_t *ints,
+                         int64_t query)
 {
     if (own->later < 0)
         return s->n;
@@ -263,7 +141,7 @@ static int64_t keys_seen(const attention *own, const sizes *s, const int64_t *in
 
 static void cut_tiles(block *b)
 {
-    const attention *own = b->own;
+    const bd_attention *own = b->own;
     for (int64_t row = 0; row < b->rows; b->tile_count++) {
         int64_t left = b->rows - row;
         int64_t units = own->units_of[least(ceiling(left, own->row_unit), own->tile_units)];
@@ -279,10 +157,11 @@ static void cut_tiles(block *b)
 }
 
 /* Zeros behind the numbers of some rows, up to whole elements. */
-static void fill_up(const attention *own, char *rows, int64_t count, int64_t row_bytes,
+static void fill_up(const bd_attention *own, char *rows, int64_t count, int64_t row_bytes,
                     int64_t numbers)
 {
-    int64_t filled = numbers * number_bytes(own), all = depth_of(own, numbers) * own->bytes;
+    int64_t filled = numbers * bd_attention_number_bytes(own);
+    int64_t all = bd_attention_depth(own, numbers) * own->bytes;
     for (int64_t row = 0; row < count && filled < all; row++)
         memset(rows + row * row_bytes + filled, 0, (size_t)(all - filled));
 }
@@ -290,13 +169,13 @@ static void fill_up(const attention *own, char *rows, int64_t count, int64_t row
 /* Products of queries and keys: panel by panel, which stays in the first cache for all tiles. */
 static void multiply_keys(const block *b)
 {
-    const attention *own = b->own;
-    const sizes *s = b->s;
+    const bd_attention *own = b->own;
+    const bd_attention_sizes *s = b->s;
     int64_t row_bytes = s->key_depth * own->bytes, seen = b->tiles[b->tile_count - 1].seen;
     char *queries = b->call->worker_scratch + s->temp_at;
     const char *keys = b->call->shared_scratch + b->batch * s->key_room * own->bytes;
-    rectangle over = {b->first, b->rows, 0, s->k, queries, s->key_depth * own->numbers, NULL};
-    evaluate(b->call, own->query, b->batch, &over);
+    bd_rectangle over = {b->first, b->rows, 0, s->k, queries, s->key_depth * own->numbers, NULL};
+    bd_attention_evaluate(b->call, own->query, b->batch, &over);
     fill_up(own, queries, b->rows, row_bytes, s->k);
     for (int64_t key = 0; key < seen; key += s->columns) {
         for (int i = 0; i < b->tile_count; i++) {
@@ -314,19 +193,19 @@ static void multiply_keys(const block *b)
 /* Products to scores, where they differ; these to weights and factors. */
 static void weigh(const block *b)
 {
-    const attention *own = b->own;
-    const sizes *s = b->s;
-    int64_t weight_bytes = s->weight_step * number_bytes(own);
+    const bd_attention *own = b->own;
+    const bd_attention_sizes *s = b->s;
+    int64_t weight_bytes = s->weight_step * bd_attention_number_bytes(own);
     bd_call softmax = *b->call;
     for (int i = 0; i < b->tile_count; i++) {
         const tile *t = &b->tiles[i];
         int64_t column = own->plain ? t->open : 0;
         char *scores = b->scores + t->row * s->score_step * own->bytes;
         char *weights = b->weights + t->row * weight_bytes;
-        rectangle over = {b->first + t->row, t->rows, column, t->seen - column,
+        bd_rectangle over = {b->first + t->row, t->rows, column, t->seen - column,
                           scores + column * own->bytes, s->score_step, NULL};
         if (t->seen > column)
-            evaluate(b->call, own->score, b->batch, &over);
+            bd_attention_evaluate(b->call, own->score, b->batch, &over);
         const int64_t ints[BD_SOFTMAX_INTS] = {t->rows, t->seen, s->score_step, s->weight_step};
         void *const buffers[] = {scores, b->factors + t->row * own->bytes, weights};
         softmax.ints = ints;
@@ -339,32 +218,38 @@ static void weigh(const block *b)
 /* Sums of values: by chunks of keys, whose values stay in the first cache for all tiles. */
 static void multiply_values(const block *b)
 {
-    const attention *own = b->own;
-    const sizes *s = b->s;
-    int64_t width = s->value_columns, weight_bytes = s->weight_step * number_bytes(own);
-    int64_t depth = depth_of(own, b->tiles[b->tile_count - 1].seen), first = 0;
-    int64_t most_depth = CHUNK_KEYS / own->numbers;
+    const bd_attention *own = b->own;
+    const bd_attention_sizes *s = b->s;
+    bool near = s->value_step > 0;
+    int64_t width = s->value_columns, step = near ? s->value_step : width;
+    int64_t weight_bytes = s->weight_step * bd_attention_number_bytes(own);
+    int64_t depth = bd_attention_depth(own, b->tiles[b->tile_count - 1].seen), first = 0;
+    int64_t most_depth = near ? NEAR_KEYS : CHUNK_KEYS / own->numbers;
     const char *values =
         b->call->shared_scratch + (s->batch * s->key_room + b->batch * s->value_room) * own->bytes;
+    if (near)
+        values = bd_gemm_place_at(own->program, b->call, own->values, b->batch);
     do { /* also for no key at all: then the sums are 0 */
         for (int64_t column = 0; column < s->e; column += width) {
             int64_t vectors = least(ceiling(s->e - column, own->lanes), width / own->lanes);
-            const char *panel = values + (column * s->value_depth + first * width) * own->bytes;
+            int64_t at = near ? column + first * step : column * s->value_depth + first * width;
             for (int i = 0; i < b->tile_count; i++) {
                 const tile *t = &b->tiles[i];
-                int64_t k = least(depth_of(own, t->seen) - first, most_depth);
+                int64_t k = least(bd_attention_depth(own, t->seen) - first, most_depth);
                 if (k > 0 || first == 0)
                     own->micro.tiles[vectors][t->units](
                         b->weights + t->row * weight_bytes + first * own->bytes, weight_bytes, 1,
-                        panel, width, b->sums + (t->row * s->sum_step + column) * own->bytes,
-                        s->sum_step, k, first > 0);
+                        values + at * own->bytes, step,
+                        b->sums + (t->row * s->sum_step + column) * own->bytes, s->sum_step, k,
+                        first > 0);
             }
         }
         first += most_depth;
     } while (first < depth);
 }
 
-static void attend(const attention *own, const sizes *s, const bd_call *call, int64_t item)
+static void attend(const bd_attention *own, const bd_attention_sizes *s, const bd_call *call,
+                   int64_t item)
 {
     int64_t first = item % s->blocks * s->block;
     block b = {.own = own,
@@ -382,15 +267,15 @@ static void attend(const attention *own, const sizes *s, const bd_call *call, in
         multiply_keys(&b);
     weigh(&b);
     multiply_values(&b);
-    rectangle result = {first, b.rows, 0, s->e, b.sums, s->sum_step, b.factors};
-    evaluate(call, own->epilogue, b.batch, &result);
+    bd_rectangle result = {first, b.rows, 0, s->e, b.sums, s->sum_step, b.factors};
+    bd_attention_evaluate(call, own->epilogue, b.batch, &result);
 }
 
 static void run_queries(const bd_call *call, int64_t begin, int64_t end)
 {
-    const attention *own = kernel_of(call);
-    sizes s;
-    find_sizes(own, call->ints, &s);
+    const bd_attention *own = bd_attention_of(call);
+    bd_attention_sizes s;
+    bd_attention_find_sizes(own, call->ints, &s);
     if (own->micro.begin)
         own->micro.begin(bd_amx_tiles);
     for (int64_t i = begin; i < end; i++)
@@ -405,9 +290,9 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, b
                 bd_scratch *out_scratch)
 {
     (void)arena;
-    const attention *own = (const attention *)kernel;
-    sizes s;
-    find_sizes(own, ints, &s);
+    const bd_attention *own = (const bd_attention *)kernel;
+    bd_attention_sizes s;
+    bd_attention_find_sizes(own, ints, &s);
     size_t shared = (size_t)(s.batch * (s.key_room + s.value_room) * own->bytes + 64);
     *out_scratch = (bd_scratch){s.worker_bytes, shared};
     if (s.batch == 0 || s.m == 0 || s.e == 0)
@@ -416,7 +301,7 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, b
     bd_pass pass = {.params = {(int64_t)(intptr_t)own}};
     int64_t packs = s.batch * (s.key_panels + s.value_parts);
     if (packs > 0) {
-        pass.run = run_pack;
+        pass.run = bd_attention_run_pack;
         pass.item_count = packs;
         pass.item_ns = 0.3 * (double)(s.batch * s.n * (s.k + s.e)) / (double)packs;
         out_passes[count++] = pass;
@@ -432,7 +317,7 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, b
 
 static void destroy(bd_kernel *kernel)
 {
-    attention *own = (attention *)kernel;
+    bd_attention *own = (bd_attention *)kernel;
     bd_arena_deinit(&own->arena);
     bd_free(own);
 }
@@ -498,6 +383,17 @@ static bool scores_are_products(const bd_kir *program, int later)
     return at->code == BD_KIR_ACC;
 }
 
+/* Where the elements of a phase lie, if it is that of one buffer's elements as they are. */
+static const bd_kir_access *place_of(const bd_kir *program, bd_kir_phase_kind kind,
+                                     burn_dtype element)
+{
+    const bd_kir_phase *phase = bd_gemm_phase(program, kind);
+    const bd_kir_instr *load = phase ? &program->instrs[phase->first] : NULL;
+    bool plain = load && phase->count == 2 && load->code == BD_KIR_LOAD && load->guard < 0 &&
+                 (burn_dtype)load->dtype == element && element != BURN_BF16;
+    return plain ? &program->accesses[load->index] : NULL;
+}
+
 static bd_pass_function function_of(const bd_loaded *code, const char *name)
 {
     return (bd_pass_function)(uintptr_t)bd_code_symbol(code, name);
@@ -516,7 +412,7 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     if ((products && (!query || !key)) || !function_of(own_code, "sc") ||
         !function_of(own_code, "vc") || !function_of(own_code, "ep") || !function_of(own_code, "k"))
         BD_FAIL(DEVICE, "the object of an attention lacks a function");
-    attention *own = bd_alloc_zeroed(sizeof *own);
+    bd_attention *own = bd_alloc_zeroed(sizeof *own);
     bd_arena_init(&own->arena);
     own->base = (bd_kernel){.ops = &ops, .code = own_code};
     own->program = bd_kir_clone(program, &own->arena);
@@ -533,6 +429,8 @@ bd_error *bd_attention_create(const bd_target *target, const bd_kir *program, bd
     own->e = bd_kir_axis_of(program, BD_KIR_E);
     own->later = find_later(program);
     own->plain = scores_are_products(program, own->later);
+    own->keys = place_of(own->program, BD_KIR_OPERAND_B, element);
+    own->values = place_of(own->program, BD_KIR_OPERAND_C, element);
     own->vectors = bd_micro_vectors(target, element);
     for (int units = 1; units <= BD_MICRO_ROWS_MAX; units++) {
         bool has = bd_micro_has(target, element, own->vectors, units);

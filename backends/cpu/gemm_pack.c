@@ -6,10 +6,9 @@
 
 typedef bd_gemm_panel panel;
 
-const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
-                               const bd_kir_access *access, int64_t batch)
+const void *bd_gemm_place_at(const bd_kir *program, const bd_call *call,
+                             const bd_kir_access *access, int64_t batch)
 {
-    const bd_kir *program = gemm->program;
     const int64_t *ints = call->ints;
     int64_t at = bd_kir_int_value(access->offset, ints);
     for (int axis = program->axis_count - 1; axis >= 0; axis--) {
@@ -21,6 +20,12 @@ const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
     }
     int64_t bytes = (int64_t)burn_dtype_size(program->buffers[access->buffer].dtype);
     return (const char *)call->buffers[access->buffer] + at * bytes;
+}
+
+const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
+                               const bd_kir_access *access, int64_t batch)
+{
+    return bd_gemm_place_at(gemm->program, call, access, batch);
 }
 
 /* Turns rows that lie along K; groups from the last to the first, so that the junk behind each is

@@ -241,5 +241,7 @@ void bd_gemm_add_row(burn_dtype element, const void *from, void *to, int64_t cou
  * times as many. */
 double bd_gemm_nanoseconds(const bd_gemm *gemm, double flops);
 /* Address of the first element that a plain access reaches at a batch point. */
+const void *bd_gemm_place_at(const bd_kir *program, const bd_call *call,
+                             const bd_kir_access *access, int64_t batch);
 const void *bd_gemm_element_at(const bd_gemm *gemm, const bd_call *call,
                                const bd_kir_access *access, int64_t batch);

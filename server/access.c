@@ -186,6 +186,8 @@ void bd_access_take_over(bd_access *access, bd_access *before)
 /* The tokens as the file has them now, to be changed by nobody else before put_tokens. */
 static bd_error *take_tokens(const bd_access *access, const bd_config *config, bd_tokens *out)
 {
+    if (!access->state_lock)
+        BD_FAIL(UNSUPPORTED, "a private daemon serves its own client alone, and has no tokens");
     BD_TRY(bd_state_lock_take(access->state_lock, config));
     return load_tokens(config, false, out);
 }
@@ -214,16 +216,25 @@ bd_error *bd_access_create_token(bd_access *access, const bd_config *config,
     return put_tokens(access, config, &tokens, bd_tokens_add(&tokens, wanted, secret));
 }
 
-bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config, const char *name)
+bd_error *bd_access_rotate_token(bd_access *access, const bd_config *config, bd_token *made,
+                                 int64_t until_s, char secret[BD_TOKEN_SECRET_BYTES])
 {
     bd_tokens tokens = {0};
-    bool was_here = bd_tokens_remove(&access->tokens, name);
+    BD_TRY(take_tokens(access, config, &tokens));
+    return put_tokens(access, config, &tokens,
+                      bd_tokens_rotate(&tokens, made, until_s, secret));
+}
+
+bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config, const char *which)
+{
+    bd_tokens tokens = {0};
+    bool was_here = bd_tokens_remove(&access->tokens, which);
     bd_minted_follow(&access->minted, &access->tokens);
     bd_error *error = take_tokens(access, config, &tokens);
-    bool was_there = !error && bd_tokens_remove(&tokens, name);
+    bool was_there = !error && bd_tokens_remove(&tokens, which);
     if (!error && !was_here && !was_there)
         error = BD_ERROR(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them",
-                         name);
+                         which);
     error = put_tokens(access, config, &tokens, error);
     return error && was_here ? bd_error_note(error, "it is ended, but its line still stands")
                              : error;
@@ -242,7 +253,7 @@ static bd_error *identify_token(bd_access *access, const bd_visitor *visitor, bd
         access->refused[BD_REFUSAL_UNKNOWN_TOKEN]++;
         BD_FAIL(UNAUTHENTICATED, "the token is not known here; burnctl invite makes one");
     }
-    if (token->expires_s && token->expires_s <= time(NULL)) {
+    if (bd_token_expired(token)) {
         char when[BD_TIME_TEXT_BYTES];
         access->refused[BD_REFUSAL_EXPIRED_TOKEN]++;
         BD_FAIL(UNAUTHENTICATED, "the token \"%s\" expired at %s", token->name,

@@ -26,7 +26,7 @@ typedef struct bd_access {
     bd_tls *tls; /* NULL: no listener speaks TLS */
     char node[BD_NODE_TEXT_BYTES]; /* public part of the node key; "": none */
     bd_tokens tokens;
-    bd_state_lock *state_lock; /* of the daemon: tokens change only under it */
+    bd_state_lock *state_lock; /* of the daemon: tokens change only under it; NULL: never */
     bd_minted_tokens minted;
     BD_VEC(uid_t) users; /* of the Unix sockets, besides the daemon's own */
     BD_VEC(gid_t) groups;
@@ -51,13 +51,16 @@ bd_error *bd_access_load(const bd_config *config, bd_state_lock *lock,
                          bd_access *out) BD_MUST_USE;
 void bd_access_deinit(bd_access *access);
 
-/* Makes a token, or ends one, in the file too, as that stands by then: edits by hand are kept. What
- * cannot be written is not done, but a token that was revoked is gone here in any case. */
+/* Makes a token, one more of a name, or ends them, in the file too, as that stands by then: edits
+ * by hand are kept. What cannot be written is not done, but who was revoked is out in any case. */
 bd_error *bd_access_create_token(bd_access *access, const bd_config *config,
                                  const bd_token *wanted,
                                  char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
+bd_error *bd_access_rotate_token(bd_access *access, const bd_config *config, bd_token *made,
+                                 int64_t until_s,
+                                 char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
 bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config,
-                                 const char *name) BD_MUST_USE;
+                                 const char *which) BD_MUST_USE;
 
 /* What is not read from files moves from the one that was in force; minted tokens follow theirs. */
 void bd_access_take_over(bd_access *access, bd_access *before);

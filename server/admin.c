@@ -15,16 +15,18 @@
 
 static void write_token(bd_json *json, const bd_token *token, const char *secret)
 {
-    char scopes[BD_SCOPES_TEXT_BYTES], expiry[BD_TIME_TEXT_BYTES];
+    char id[BD_TOKEN_ID_BYTES], scopes[BD_SCOPES_TEXT_BYTES], expiry[BD_TIME_TEXT_BYTES];
     bd_json_begin_object(json, NULL);
     bd_json_text(json, "name", token->name);
     if (secret)
         bd_json_text(json, "token", secret);
+    else
+        bd_json_text(json, "id", bd_token_id(token, id));
     bd_json_text(json, "scopes", bd_scopes_print(token->scopes, scopes));
     bd_json_text(json, "expires",
                  token->expires_s ? bd_time_print(token->expires_s, expiry) : "never");
     if (!secret)
-        bd_json_bool(json, "expired", token->expires_s && token->expires_s <= time(NULL));
+        bd_json_bool(json, "expired", bd_token_expired(token));
     bd_json_text(json, "origins", token->origins ? token->origins : "");
     bd_json_end_object(json);
 }
@@ -54,6 +56,16 @@ static bd_error *take_wish(bd_text name, bd_text scopes, bd_text origins,
     return NULL;
 }
 
+/* 0 seconds: for ever. */
+static bd_error *take_life(uint64_t seconds, int64_t *out_expires_s)
+{
+    if (seconds > BURN_TOKEN_SECONDS_MAX)
+        BD_FAIL(INVALID, "a token lives at most %d seconds, or for ever with 0",
+                BURN_TOKEN_SECONDS_MAX);
+    *out_expires_s = seconds ? time(NULL) + (int64_t)seconds : 0;
+    return NULL;
+}
+
 static void answer_secret(bd_connection *connection, uint64_t request, const bd_token *token,
                           char secret[BD_TOKEN_SECRET_BYTES])
 {
@@ -70,16 +82,33 @@ static bd_error *create_token(bd_connection *connection,
     bd_token wanted = {.scopes = BD_SCOPE_COMPUTE | BD_SCOPE_INFER};
     char secret[BD_TOKEN_SECRET_BYTES], origins[BURN_TEXT_BYTES_MAX + 1];
     BD_TRY(take_wish(message->name, message->scopes, message->origins, origins, &wanted));
-    if (message->seconds > BURN_TOKEN_SECONDS_MAX)
-        BD_FAIL(INVALID, "a token lives at most %d seconds, or for ever with 0",
-                BURN_TOKEN_SECONDS_MAX);
-    if (message->seconds)
-        wanted.expires_s = time(NULL) + (int64_t)message->seconds;
+    BD_TRY(take_life(message->seconds, &wanted.expires_s));
     BD_TRY(bd_access_create_token(&daemon->access, daemon->config, &wanted, secret));
     bd_log(BD_LOG_INFO, "admin", "token created name=%s scopes=%x by=\"%s\"", wanted.name,
            wanted.scopes, connection->session.principal.name);
     answer_secret(connection, message->request, &wanted, secret);
     bd_leases_review(daemon); /* the file may have changed otherwise, too */
+    return NULL;
+}
+
+static bd_error *rotate_token(bd_connection *connection,
+                              const struct bd_message_token_rotate *message)
+{
+    bd_daemon *daemon = connection->daemon;
+    bd_token made = {0};
+    char secret[BD_TOKEN_SECRET_BYTES], origins[BURN_TEXT_BYTES_MAX + 1];
+    if (!connection->session.rotates)
+        BD_FAIL(UNSUPPORTED, "TOKEN_ROTATE is for clients that name the feature rotate in HELLO");
+    BD_TRY(take_wish(message->name, (bd_text){0}, (bd_text){0}, origins, &made));
+    BD_TRY(take_life(message->seconds, &made.expires_s));
+    if (message->grace > BURN_TOKEN_SECONDS_MAX)
+        BD_FAIL(INVALID, "the tokens before live at most %d seconds yet", BURN_TOKEN_SECONDS_MAX);
+    BD_TRY(bd_access_rotate_token(&daemon->access, daemon->config, &made,
+                                  time(NULL) + (int64_t)message->grace, secret));
+    bd_log(BD_LOG_INFO, "admin", "token rotated name=%s grace_s=%" PRIu64 " by=\"%s\"", made.name,
+           message->grace, connection->session.principal.name);
+    answer_secret(connection, message->request, &made, secret);
+    bd_leases_review(daemon);
     return NULL;
 }
 
@@ -201,6 +230,8 @@ void bd_admin_message(bd_connection *connection, const bd_message *message)
     bd_error *error = NULL;
     if (message->type == BD_MESSAGE_TOKEN_CREATE)
         error = create_token(connection, &message->token_create);
+    else if (message->type == BD_MESSAGE_TOKEN_ROTATE)
+        error = rotate_token(connection, &message->token_rotate);
     else if (message->type == BD_MESSAGE_TOKEN_MINT)
         error = mint_token(connection, &message->token_mint);
     else if (message->type == BD_MESSAGE_TOKEN_REVOKE)

@@ -42,7 +42,7 @@ static bd_error *read_again(bd_daemon *daemon, bd_config *fresh, bd_access *acce
 {
     BD_TRY(daemon->reader.read(daemon->reader.user, fresh));
     keep_fixed(daemon, fresh, needs_restart);
-    return bd_access_load(fresh, &daemon->state_lock, access);
+    return bd_access_load(fresh, daemon->embedded ? NULL : &daemon->state_lock, access);
 }
 
 static bd_error *replace(bd_daemon *daemon)

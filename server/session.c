@@ -215,6 +215,7 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_RELOAD:
     case BD_MESSAGE_TOKEN_CREATE:
     case BD_MESSAGE_TOKEN_REVOKE:
+    case BD_MESSAGE_TOKEN_ROTATE:
     case BD_MESSAGE_TOKENS:
     case BD_MESSAGE_LISTENERS:
     case BD_MESSAGE_SHUTDOWN:
@@ -270,6 +271,21 @@ static bool is_let_in(const bd_connection *connection, const struct bd_message_h
            connection->session.principal.scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN);
 }
 
+static void take_features(bd_connection *connection, const struct bd_message_hello *hello)
+{
+    bd_session *session = &connection->session;
+    session->answers_pings = has_feature(hello, "keepalive");
+    session->cancels_work = has_feature(hello, "cancel_work");
+    session->mints = has_feature(hello, "mint");
+    session->rotates = has_feature(hello, "rotate");
+    session->observes = has_feature(hello, "observe");
+    connection->stream.takes_fds =
+        connection->is_unix && connection->daemon->config->regions &&
+        has_feature(hello, "regions");
+    if (has_feature(hello, "resume"))
+        bd_resume_offer(connection);
+}
+
 static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)
 {
     const bd_daemon *daemon = connection->daemon;
@@ -313,14 +329,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     session->idle_ms = (uint64_t)daemon->config->idle_timeout;
     if (hello->idle_ms && hello->idle_ms < session->idle_ms)
         session->idle_ms = hello->idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : hello->idle_ms;
-    session->answers_pings = has_feature(hello, "keepalive");
-    session->cancels_work = has_feature(hello, "cancel_work");
-    session->mints = has_feature(hello, "mint");
-    session->observes = has_feature(hello, "observe");
-    connection->stream.takes_fds =
-        connection->is_unix && daemon->config->regions && has_feature(hello, "regions");
-    if (has_feature(hello, "resume"))
-        bd_resume_offer(connection);
+    take_features(connection, hello);
     session->regions.bytes_max = (uint64_t)daemon->config->regions;
     bd_text_copy(hello->client, session->client, sizeof session->client);
     bd_map_put(&daemon->sessions, session->number, connection);
@@ -357,6 +366,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         features->items[features->count++] = bd_text_of("mint");
     if (session->observes)
         features->items[features->count++] = bd_text_of("observe");
+    if (session->rotates)
+        features->items[features->count++] = bd_text_of("rotate");
     if (session->resume.is_on)
         features->items[features->count++] = bd_text_of("resume");
     bd_connection_send(connection, &welcome);

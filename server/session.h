@@ -30,7 +30,7 @@ typedef struct bd_session {
     int64_t worked_ms; /* when something came that costs credit; 0: nothing has */
     int64_t heard_ms;  /* … and anything, by the last tick of a drain; … */
     int quiet_ticks;   /* … nothing in so many ticks before it */
-    bool answers_pings, mints, cancels_work;
+    bool answers_pings, mints, rotates, cancels_work;
     bool observes; /* asks how the daemon is: a drain does not wait for it */
     bd_map requests;     /* numbers that the engine has yet to answer */
     bd_map uploads;      /* id → bd_upload */

@@ -125,24 +125,24 @@ void bd_tokens_deinit(bd_tokens *tokens)
     bd_vec_deinit(&tokens->list);
 }
 
-static bool has(const bd_tokens *tokens, const char *name, size_t size)
+static bool has(const bd_tokens *tokens, const bd_token *token)
 {
     for (size_t i = 0; i < tokens->list.count; i++) {
-        const char *known = tokens->list.items[i].name;
-        if (strlen(known) == size && memcmp(known, name, size) == 0)
+        const bd_token *known = &tokens->list.items[i];
+        if (strcmp(known->name, token->name) == 0 &&
+            memcmp(known->digest, token->digest, BD_TOKEN_DIGEST_BYTES) == 0)
             return true;
     }
     return false;
 }
 
-static bd_error *check_new(const bd_tokens *tokens, const char *name, size_t size, unsigned scopes)
+static bd_error *check_room(const bd_tokens *tokens, unsigned scopes)
 {
     if (!scopes)
         BD_FAIL(INVALID, "a token needs a scope at least, as in infer,compute");
-    if (has(tokens, name, size))
-        BD_FAIL(CONFLICT, "there is a token \"%.*s\" already", (int)size, name);
     if (tokens->list.count >= BD_TOKENS_MAX)
-        BD_FAIL(LIMIT, "more than %d tokens", BD_TOKENS_MAX);
+        BD_FAIL(LIMIT, "more than %d tokens; burnctl token prune removes those that have expired",
+                BD_TOKENS_MAX);
     return NULL;
 }
 
@@ -160,8 +160,10 @@ static bd_error *take_fields(const bd_text fields[FIELDS], bd_tokens *tokens)
         BD_FAIL(INVALID, "the expiry is neither - nor a time like 2027-01-31T12:00:00Z");
     if (!bd_text_equal(fields[4], "-") && !valid_origins(fields[4].bytes, fields[4].size_bytes))
         BD_FAIL(INVALID, "the origins are neither - nor like https://example.org,https://b.org");
-    BD_TRY(check_new(tokens, fields[0].bytes, fields[0].size_bytes, token.scopes));
+    BD_TRY(check_room(tokens, token.scopes));
     memcpy(token.name, fields[0].bytes, fields[0].size_bytes);
+    if (has(tokens, &token))
+        BD_FAIL(CONFLICT, "there is a token \"%s\" already, with the same digest", token.name);
     if (!bd_text_equal(fields[4], "-"))
         token.origins = copy(fields[4].bytes, fields[4].size_bytes);
     *bd_vec_push(&tokens->list) = token;
@@ -269,29 +271,103 @@ bd_error *bd_token_check(const bd_token *wanted)
     return NULL;
 }
 
+/* The last one of a name; NULL. */
+static const bd_token *newest(const bd_tokens *tokens, const char *name)
+{
+    const bd_token *found = NULL;
+    for (size_t i = 0; i < tokens->list.count; i++)
+        if (strcmp(tokens->list.items[i].name, name) == 0)
+            found = &tokens->list.items[i];
+    return found;
+}
+
 bd_error *bd_tokens_add(bd_tokens *tokens, const bd_token *wanted,
                         char secret[BD_TOKEN_SECRET_BYTES])
 {
     bd_token token = *wanted;
     BD_TRY(bd_token_check(wanted));
-    BD_TRY(check_new(tokens, wanted->name, strlen(wanted->name), wanted->scopes));
+    if (newest(tokens, wanted->name))
+        BD_FAIL(CONFLICT,
+                "there is a token \"%s\" already; burnctl token rotate gives it a new secret, "
+                "burnctl token revoke ends it",
+                wanted->name);
+    BD_TRY(check_room(tokens, wanted->scopes));
     BD_TRY(bd_token_make(secret, token.digest));
     token.origins = wanted->origins ? bd_strdup(wanted->origins) : NULL;
     *bd_vec_push(&tokens->list) = token;
     return NULL;
 }
 
-bool bd_tokens_remove(bd_tokens *tokens, const char *name)
+/* Those for which goes() says so. False if there are none. */
+static bool remove_those(bd_tokens *tokens, bool (*goes)(const bd_token *, const char *),
+                         const char *which)
 {
+    size_t kept = 0, count = tokens->list.count;
+    for (size_t i = 0; i < count; i++) {
+        bd_token *token = &tokens->list.items[i];
+        if (goes(token, which))
+            bd_free(token->origins);
+        else
+            tokens->list.items[kept++] = *token;
+    }
+    tokens->list.count = kept;
+    return kept < count;
+}
+
+/* "NAME" or "NAME/ID". */
+static bool is_meant(const bd_token *token, const char *which)
+{
+    char id[BD_TOKEN_ID_BYTES];
+    size_t size = strlen(token->name);
+    if (strncmp(which, token->name, size) != 0)
+        return false;
+    return !which[size] || (which[size] == '/' &&
+                            strcmp(which + size + 1, bd_token_id(token, id)) == 0);
+}
+
+static bool is_over(const bd_token *token, const char *name)
+{
+    return strcmp(token->name, name) == 0 && bd_token_expired(token);
+}
+
+bd_error *bd_tokens_rotate(bd_tokens *tokens, bd_token *made, int64_t until_s,
+                           char secret[BD_TOKEN_SECRET_BYTES])
+{
+    const bd_token *before = newest(tokens, made->name);
+    if (!before)
+        BD_FAIL(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them",
+                made->name);
+    BD_TRY(check_room(tokens, before->scopes));
+    BD_TRY(bd_token_make(secret, made->digest));
+    made->scopes = before->scopes;
+    made->origins = before->origins ? bd_strdup(before->origins) : NULL;
+    remove_those(tokens, is_over, made->name);
     for (size_t i = 0; i < tokens->list.count; i++) {
         bd_token *token = &tokens->list.items[i];
-        if (strcmp(token->name, name) != 0)
-            continue;
-        bd_free(token->origins);
-        memmove(token, token + 1, (--tokens->list.count - i) * sizeof *token);
-        return true;
+        bool sooner = token->expires_s && token->expires_s < until_s;
+        if (strcmp(token->name, made->name) == 0 && !sooner)
+            token->expires_s = until_s;
     }
-    return false;
+    *bd_vec_push(&tokens->list) = *made;
+    return NULL;
+}
+
+bool bd_tokens_remove(bd_tokens *tokens, const char *which)
+{
+    return remove_those(tokens, is_meant, which);
+}
+
+char *bd_token_id(const bd_token *token, char room[BD_TOKEN_ID_BYTES])
+{
+    const uint8_t *digest = token->digest;
+    snprintf(room, BD_TOKEN_ID_BYTES, "%02x%02x%02x%02x", digest[0], digest[1], digest[2],
+             digest[3]);
+    return room;
+}
+
+bool bd_token_expired(const bd_token *token)
+{
+    return token->expires_s && token->expires_s <= time(NULL);
 }
 
 const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown)

@@ -2,6 +2,8 @@
  * Tokens: 256 random bits that a client shows in HELLO. Kept as digests only, in a text file of a
  * line each: name, SHA-256 of the token in hex, scopes, expiry, origins.
  *     alice 5e88…42d8 infer,compute 2027-01-31T12:00:00Z -
+ * Several of one name are the same identity: one takes another's place, and both are let in
+ * meanwhile.
  * Owned by the daemon's access; thread: loop. Invariant: no secret is kept or logged. */
 #pragma once
 
@@ -19,6 +21,7 @@ enum {
     BD_TOKEN_SHOWN_BYTES_MAX = 128,   /* what a client may show */
     BD_TOKEN_ORIGINS_BYTES_MAX = 1024,
     BD_TOKENS_MAX = 4096,
+    BD_TOKEN_ID_BYTES = 9, /* the digest's first 8 digits in hex, 0 */
 };
 
 typedef struct bd_token {
@@ -49,8 +52,16 @@ bd_error *bd_token_make(char secret[BD_TOKEN_SECRET_BYTES],
 void bd_token_digest(bd_text shown, uint8_t digest[BD_TOKEN_DIGEST_BYTES]);
 /* INVALID for a name or origins that a token cannot have. */
 bd_error *bd_token_check(const bd_token *wanted) BD_MUST_USE;
-/* False if there is none of that name. */
-bool bd_tokens_remove(bd_tokens *tokens, const char *name);
+/* One more of the name, with scopes and origins of the newest one that it has, which come to made
+ * (the origins stay the list's); the others end at until_s, if they do not sooner, and those that
+ * have expired go. made: name and expires_s of the new one. Errors: NOT_FOUND, LIMIT. */
+bd_error *bd_tokens_rotate(bd_tokens *tokens, bd_token *made, int64_t until_s,
+                           char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
+/* All of a name, or the one of "NAME/ID". False if there is none. */
+bool bd_tokens_remove(bd_tokens *tokens, const char *which);
+/* By which one of several of a name is told. Returns room. */
+char *bd_token_id(const bd_token *token, char room[BD_TOKEN_ID_BYTES]);
+bool bd_token_expired(const bd_token *token); /* by now */
 /* The one with that secret, expired or not; NULL. Takes the same time for every wrong one. */
 const bd_token *bd_tokens_find(const bd_tokens *tokens, bd_text shown);
 const bd_token *bd_tokens_with(const bd_tokens *tokens, const uint8_t *digest);

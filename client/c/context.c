@@ -412,6 +412,13 @@ burn_status burn_cancel(burn_context *context, uint64_t session)
     return finish_request(context, &pending, NULL);
 }
 
+static bd_error *given_seconds(const char *argument, uint64_t seconds)
+{
+    if (seconds > INT64_MAX)
+        BD_FAIL(INVALID, "%s is %" PRIu64 "; at most 2^63 - 1", argument, seconds);
+    return NULL;
+}
+
 static burn_status ask_token(burn_context *context, bd_message_type type,
                              const bd_token_wish *wish, char **out_json)
 {
@@ -420,8 +427,8 @@ static burn_status ask_token(burn_context *context, bd_message_type type,
         error = bd_given_text("scopes", wish->scopes);
     if (!error)
         error = bd_given_text("origins", wish->origins);
-    if (!error && wish->seconds > INT64_MAX)
-        error = BD_ERROR(INVALID, "seconds is %" PRIu64 "; at most 2^63 - 1", wish->seconds);
+    if (!error)
+        error = given_seconds("seconds", wish->seconds);
     if (!error)
         error = bd_enter(context);
     if (error)
@@ -449,6 +456,29 @@ burn_status burn_mint_token(burn_context *context, const char *name, const char 
         return bd_finish(error);
     bd_token_wish wish = {.name = name, .scopes = scopes, .origins = origins, .seconds = seconds};
     return ask_token(context, BD_MESSAGE_TOKEN_MINT, &wish, out_json);
+}
+
+burn_status burn_rotate_token(burn_context *context, const char *name, uint64_t seconds,
+                              uint64_t grace_seconds, char **out_json)
+{
+    bd_error *error = BD_GIVEN(name, out_json);
+    if (!error)
+        error = bd_given_text("name", name);
+    if (!error)
+        error = given_seconds("seconds", seconds);
+    if (!error)
+        error = given_seconds("grace_seconds", grace_seconds);
+    if (!error)
+        error = bd_enter(context);
+    if (!error && !bd_client_get_facts(context->client)->rotates) {
+        bd_leave(context);
+        error = BD_ERROR(UNSUPPORTED, "the daemon at %s is too old to rotate tokens", context->url);
+    }
+    if (error)
+        return bd_finish(error);
+    bd_pending pending = {0};
+    bd_client_rotate_token(context->client, name, seconds, grace_seconds, &pending);
+    return finish_request(context, &pending, out_json);
 }
 
 burn_status burn_revoke_token(burn_context *context, const char *name)

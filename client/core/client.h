@@ -48,6 +48,7 @@ typedef struct bd_client_facts {
     uint32_t batch_bytes_max, chunk_bytes_max;
     bool regions; /* both sides can share memory */
     bool mints;   /* the daemon knows TOKEN_MINT */
+    bool rotates; /* the daemon knows TOKEN_ROTATE */
     bool cancels_work; /* the daemon knows CANCEL_WORK */
     char resume_key[65]; /* "": a lost connection cannot be resumed */
     uint64_t resume_ms;
@@ -128,6 +129,10 @@ typedef struct bd_token_wish {
 /* type: BD_MESSAGE_TOKEN_CREATE, or _MINT for one that acts for this session's identity. */
 void bd_client_ask_token(bd_client *client, bd_message_type type, const bd_token_wish *wish,
                          bd_pending *pending);
+/* One more token of the name; the others end after grace_seconds. The answer is a report with it.
+ * Only where facts say so. */
+void bd_client_rotate_token(bd_client *client, const char *name, uint64_t seconds,
+                            uint64_t grace_seconds, bd_pending *pending);
 void bd_client_revoke_token(bd_client *client, const char *name, bd_pending *pending);
 void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
                       const uint8_t *records, size_t records_bytes, bd_pending *pending);

@@ -266,10 +266,7 @@ void bd_client_get(bd_client *client, uint64_t id, uint8_t *place, size_t place_
 
 void bd_client_sync(bd_client *client, bd_pending *pending)
 {
-    if (!begin(client, pending))
-        return;
-    bd_message message = {.type = BD_MESSAGE_SYNC, .sync = {.request = pending->request}};
-    enqueue(client, &message, NULL, 0);
+    bd_client_ask(client, BD_MESSAGE_SYNC, pending);
 }
 
 void bd_client_ping(bd_client *client, bd_pending *pending)
@@ -287,6 +284,17 @@ void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending)
         return;
     /* Each of these messages is one request number: they share a layout. */
     bd_message message = {.type = type, .stats = {.request = pending->request}};
+    enqueue(client, &message, NULL, 0);
+}
+
+/* Each of these messages is a request number and a text. */
+static void ask_about(bd_client *client, bd_message_type type, const char *text,
+                      bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = type,
+                          .unexport = {.request = pending->request, .name = bd_text_of(text)}};
     enqueue(client, &message, NULL, 0);
 }
 
@@ -319,13 +327,20 @@ void bd_client_ask_token(bd_client *client, bd_message_type type, const bd_token
     enqueue(client, &message, NULL, 0);
 }
 
-void bd_client_revoke_token(bd_client *client, const char *name, bd_pending *pending)
+void bd_client_rotate_token(bd_client *client, const char *name, uint64_t seconds,
+                            uint64_t grace_seconds, bd_pending *pending)
 {
     if (!begin(client, pending))
         return;
-    bd_message message = {.type = BD_MESSAGE_TOKEN_REVOKE,
-                          .token_revoke = {.request = pending->request, .name = bd_text_of(name)}};
+    bd_message message = {.type = BD_MESSAGE_TOKEN_ROTATE,
+                          .token_rotate = {.request = pending->request, .name = bd_text_of(name),
+                                           .seconds = seconds, .grace = grace_seconds}};
     enqueue(client, &message, NULL, 0);
+}
+
+void bd_client_revoke_token(bd_client *client, const char *name, bd_pending *pending)
+{
+    ask_about(client, BD_MESSAGE_TOKEN_REVOKE, name, pending);
 }
 
 void bd_client_define(bd_client *client, uint64_t program, const char *name, uint32_t input_count,
@@ -334,10 +349,8 @@ void bd_client_define(bd_client *client, uint64_t program, const char *name, uin
     if (!begin(client, pending))
         return;
     bd_message message = {.type = BD_MESSAGE_PROGRAM_DEFINE,
-                          .program_define = {.request = pending->request,
-                                             .program = program,
-                                             .name = bd_text_of(name),
-                                             .inputs = input_count,
+                          .program_define = {.request = pending->request, .program = program,
+                                             .name = bd_text_of(name), .inputs = input_count,
                                              .first_output = (uint64_t)input_count + 1}};
     enqueue(client, &message, records, records_bytes);
 }
@@ -372,10 +385,8 @@ void bd_client_import(bd_client *client, const char *name, uint64_t count, uint6
     *out_first = pending->first = client->next_id;
     client->next_id += count;
     bd_message message = {.type = BD_MESSAGE_IMPORT,
-                          .import = {.request = pending->request,
-                                     .name = bd_text_of(name),
-                                     .first = *out_first,
-                                     .count = count}};
+                          .import = {.request = pending->request, .name = bd_text_of(name),
+                                     .first = *out_first, .count = count}};
     enqueue(client, &message, NULL, 0);
 }
 
@@ -391,9 +402,8 @@ void bd_client_export_program(bd_client *client, const char *name, uint64_t prog
     if (!begin(client, pending))
         return;
     bd_message message = {.type = BD_MESSAGE_EXPORT_PROGRAM,
-                          .export_program = {.request = pending->request,
-                                             .name = bd_text_of(name),
-                                             .program = program}};
+                          .export_program = {.request = pending->request, .program = program,
+                                             .name = bd_text_of(name)}};
     enqueue(client, &message, payload, payload_bytes);
 }
 
@@ -404,29 +414,19 @@ void bd_client_import_program(bd_client *client, const char *name, uint64_t prog
         return;
     pending->program = program;
     bd_message message = {.type = BD_MESSAGE_IMPORT_PROGRAM,
-                          .import_program = {.request = pending->request,
-                                             .name = bd_text_of(name),
-                                             .program = program}};
+                          .import_program = {.request = pending->request, .program = program,
+                                             .name = bd_text_of(name)}};
     enqueue(client, &message, NULL, 0);
 }
 
 void bd_client_unexport(bd_client *client, const char *name, bd_pending *pending)
 {
-    if (!begin(client, pending))
-        return;
-    bd_message message = {.type = BD_MESSAGE_UNEXPORT,
-                          .unexport = {.request = pending->request, .name = bd_text_of(name)}};
-    enqueue(client, &message, NULL, 0);
+    ask_about(client, BD_MESSAGE_UNEXPORT, name, pending);
 }
 
 void bd_client_list_names(bd_client *client, const char *prefix, bd_pending *pending)
 {
-    if (!begin(client, pending))
-        return;
-    bd_message message = {.type = BD_MESSAGE_LIST_NAMES,
-                          .list_names = {.request = pending->request,
-                                         .prefix = bd_text_of(prefix)}};
-    enqueue(client, &message, NULL, 0);
+    ask_about(client, BD_MESSAGE_LIST_NAMES, prefix, pending);
 }
 
 /* ---- uploads --------------------------------------------------------------------------------- */

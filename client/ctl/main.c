@@ -29,7 +29,9 @@ static const ctl_command commands[] = {
     {"config", "configuration in force"},
     {"names", "published values that this user sees"},
     {"invite", "[NAME]: one line with which a colleague connects; makes a token for 30 days"},
-    {"token", "create NAME, list, revoke NAME; mint [NAME]: one for a web page, for minutes"},
+    {"token", "create NAME, list; rotate NAME: a new secret, the old one ends in a day;\n"
+              "             revoke NAME, or NAME/ID for one of several; prune: revoke those that\n"
+              "             have expired; mint [NAME]: one for a web page, for minutes"},
     {"cancel", "SESSION: drop what it has to do; those who wait for results hear of it"},
     {"reload", "read configuration, certificate and tokens again"},
     {"drain", "tell all sessions to end, and the daemon to end with the last; --wait for that"},
@@ -37,7 +39,7 @@ static const ctl_command commands[] = {
 };
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
 
-enum { WORDS_MAX = 3, INVITE_SECONDS = 30 * 86400 };
+enum { WORDS_MAX = 3 };
 
 typedef struct ctl_options {
     const char *url, *command;
@@ -45,7 +47,7 @@ typedef struct ctl_options {
     int word_count;
     bool json;
     int pings;
-    bool life_given, waits;
+    bool waits;
     ctl_token_options token;
 } ctl_options;
 
@@ -63,6 +65,7 @@ static void print_help(FILE *file)
                   "  --scope NAMES  of a token: infer, compute, kernel, admin, metrics, peer,\n"
                   "                 mint; else infer,compute; of mint: infer\n"
                   "  --expires TIME of a token: 12h, 30d, never\n"
+                  "  --grace TIME   of rotate: how long the old token is let in yet: 1h, 7d\n"
                   "  --origin URL   of a token: only pages of this https://host may show it;\n"
                   "                 may be repeated\n"
                   "  --host NAME    of invite: how others call this host\n"
@@ -103,8 +106,9 @@ static bool is_command(const char *name)
 static int parse_flag(int count, char **arguments, int *index, ctl_options *out)
 {
     static const char *const names[] = {"--url",   "-o",        "--output", "--count",
-                                        "--scope", "--expires", "--origin", "--host"};
-    enum { URL, O, OUTPUT, COUNT, SCOPE, EXPIRES, ORIGIN, HOST, NAMES };
+                                        "--scope", "--expires", "--origin", "--host",
+                                        "--grace"};
+    enum { URL, O, OUTPUT, COUNT, SCOPE, EXPIRES, ORIGIN, HOST, GRACE, NAMES };
     const char *value = NULL;
     int which = 0;
     while (which < NAMES && !(value = value_of(names[which], count, arguments, index)))
@@ -120,13 +124,16 @@ static int parse_flag(int count, char **arguments, int *index, ctl_options *out)
     else if (which == COUNT)
         out->pings = atoi(value);
     else if (which == EXPIRES)
-        out->life_given = true;
+        out->token.life_given = true;
     if ((which == O || which == OUTPUT) && !out->json && strcmp(value, "table") != 0)
         return complain_usage("the output is json or table, not ", value), -1;
     if (which == COUNT && (out->pings < 1 || out->pings > PINGS_MAX))
         return complain_usage("--count is between 1 and 1000, not ", value), -1;
     if (which == EXPIRES && !ctl_parse_life(value, &out->token.seconds))
         return complain_usage("--expires is like 12h, 30d or never, not ", value), -1;
+    if (which == GRACE && (!ctl_parse_life(value, &out->token.grace_seconds) ||
+                           !out->token.grace_seconds))
+        return complain_usage("--grace is like 1h or 7d, not ", value), -1;
     if (which == ORIGIN && !ctl_add_origin(&out->token, value))
         return complain_usage("no room for one more origin: ", value), -1;
     for (int i = 0; i < NAMES && which == NAMES; i++) {
@@ -134,6 +141,29 @@ static int parse_flag(int count, char **arguments, int *index, ctl_options *out)
             return complain_usage("a value is missing after ", names[i]), -1;
     }
     return which < NAMES;
+}
+
+static int check_token(ctl_options *out)
+{
+    static const struct {
+        const char *verb;
+        int least, most; /* names after it */
+    } verbs[] = {{"create", 1, 1}, {"list", 0, 0},  {"rotate", 1, 1},
+                 {"revoke", 1, 1}, {"prune", 0, 0}, {"mint", 0, 1}};
+    const char *verb = out->words[1] ? out->words[1] : "nothing";
+    size_t i = 0, count = sizeof verbs / sizeof *verbs;
+    while (i < count && strcmp(verbs[i].verb, verb) != 0)
+        i++;
+    if (i == count)
+        return complain_usage("token needs create NAME, list, rotate NAME, revoke NAME, prune or "
+                              "mint, not ", verb);
+    if (out->word_count - 2 < verbs[i].least)
+        return complain_usage("whose token, after ", verb);
+    if (out->word_count - 2 > verbs[i].most)
+        return complain_usage("no name belongs after ", verb);
+    out->token.verb = verb;
+    out->token.name = out->words[2];
+    return EXIT_OK;
 }
 
 /* The words after the command. */
@@ -146,22 +176,12 @@ static int check_words(ctl_options *out)
         return complain_usage("--wait is for drain, not ", out->command);
     if (strcmp(out->command, "invite") == 0) {
         out->token.name = verb;
-        if (!out->life_given)
-            out->token.seconds = INVITE_SECONDS;
+        if (!out->token.life_given)
+            out->token.seconds = CTL_INVITE_SECONDS;
         return out->word_count <= 2 ? EXIT_OK : complain_usage("not understood: ", out->words[2]);
     }
-    if (strcmp(out->command, "token") == 0) {
-        bool lists = verb && strcmp(verb, "list") == 0, mints = verb && strcmp(verb, "mint") == 0;
-        bool others = verb && (!strcmp(verb, "create") || !strcmp(verb, "revoke"));
-        if (!lists && !mints && !others)
-            return complain_usage("token needs create NAME, list, revoke NAME or mint, not ",
-                                  verb ? verb : "nothing");
-        if (!(mints && out->word_count == 2) && out->word_count != (lists ? 2 : 3))
-            return complain_usage(lists ? "token list takes no name" : "whose token, after ", verb);
-        out->token.verb = verb;
-        out->token.name = out->words[2];
-        return EXIT_OK;
-    }
+    if (strcmp(out->command, "token") == 0)
+        return check_token(out);
     if (strcmp(out->command, "cancel") == 0) {
         if (out->word_count != 2 || strspn(verb, "0123456789") != strlen(verb))
             return complain_usage("cancel needs the number of a session, not ",
@@ -173,7 +193,7 @@ static int check_words(ctl_options *out)
 
 static int parse(int count, char **arguments, ctl_options *out)
 {
-    *out = (ctl_options){.pings = 1};
+    *out = (ctl_options){.pings = 1, .token = {.grace_seconds = CTL_GRACE_SECONDS}};
     for (int i = 1; i < count; i++) {
         int flag = parse_flag(count, arguments, &i, out);
         if (flag < 0)
@@ -244,7 +264,10 @@ static void print(const ctl_options *options, json_t *report)
         json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
     } else if (json_is_array(report) && json_array_size(report) == 0) {
-        printf("no %s\n", strcmp(options->command, "token") == 0 ? "tokens" : options->command);
+        bool prunes = options->token.verb && strcmp(options->token.verb, "prune") == 0;
+        printf("no %s\n", prunes                                  ? "expired tokens"
+                          : strcmp(options->command, "token") == 0 ? "tokens"
+                                                                   : options->command);
     } else {
         ctl_print_table(report, stdout);
     }
@@ -399,6 +422,9 @@ static int obey_token(burn_context *context, const ctl_options *options)
         fprintf(stderr, "burnctl: %s: %s\n", options->command, problem);
         return EXIT_FAILED;
     }
+    if (!invites && strcmp(options->token.verb, "create") == 0 && !options->token.life_given)
+        fprintf(stderr, "burnctl: this token never expires; --expires=90d would end it by itself, "
+                        "burnctl token revoke %s ends it\n", options->token.name);
     if (invites && !options->json)
         printf("export BURN_URL='%s' BURN_TOKEN=%s\n",
                json_string_value(json_object_get(result, "url")),

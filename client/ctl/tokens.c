@@ -43,6 +43,12 @@ static json_t *read_json(char *own_text, const char **out_problem)
     return json;
 }
 
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
 /* how: burn_create_token or burn_mint_token. */
 static json_t *make(burn_context *context, const ctl_token_options *options, const char *name,
                     burn_status (*how)(burn_context *, const char *, const char *, uint64_t,
@@ -64,6 +70,50 @@ static json_t *list(burn_context *context, const char *kind, const char **out_pr
     return read_json(text, out_problem);
 }
 
+/* For as long as an invitation, unless another life is wished, or none of its tokens has an end. */
+static json_t *rotate(burn_context *context, const ctl_token_options *options,
+                      const char **out_problem)
+{
+    json_t *tokens = list(context, "tokens", out_problem), *token;
+    uint64_t seconds = options->seconds;
+    size_t i;
+    char *text = NULL;
+    if (!tokens)
+        return NULL;
+    json_array_foreach(tokens, i, token) {
+        if (strcmp(text_of(token, "name"), options->name) == 0 && !options->life_given)
+            seconds = strcmp(text_of(token, "expires"), "never") == 0 ? 0 : CTL_INVITE_SECONDS;
+    }
+    json_decref(tokens);
+    if (burn_rotate_token(context, options->name, seconds, options->grace_seconds, &text) !=
+        BURN_STATUS_OK)
+        return NULL;
+    return read_json(text, out_problem);
+}
+
+/* Those that have expired end; which ones. */
+static json_t *prune(burn_context *context, const char **out_problem)
+{
+    json_t *tokens = list(context, "tokens", out_problem), *token;
+    json_t *gone = tokens ? json_array() : NULL;
+    size_t i;
+    json_array_foreach(tokens, i, token) {
+        char which[128];
+        if (!gone || !json_is_true(json_object_get(token, "expired")))
+            continue;
+        snprintf(which, sizeof which, "%s/%s", text_of(token, "name"), text_of(token, "id"));
+        if (burn_revoke_token(context, which) == BURN_STATUS_OK) {
+            json_array_append_new(gone, json_pack("{s:s, s:s}", "revoked", which, "expired",
+                                                  text_of(token, "expires")));
+        } else {
+            json_decref(gone);
+            gone = NULL;
+        }
+    }
+    json_decref(tokens);
+    return gone;
+}
+
 json_t *ctl_obey_token(burn_context *context, const ctl_token_options *options,
                        const char **out_problem)
 {
@@ -73,6 +123,10 @@ json_t *ctl_obey_token(burn_context *context, const ctl_token_options *options,
         return make(context, options, options->name, burn_create_token, out_problem);
     if (strcmp(options->verb, "mint") == 0)
         return make(context, options, options->name, burn_mint_token, out_problem);
+    if (strcmp(options->verb, "rotate") == 0)
+        return rotate(context, options, out_problem);
+    if (strcmp(options->verb, "prune") == 0)
+        return prune(context, out_problem);
     if (burn_revoke_token(context, options->name) != BURN_STATUS_OK)
         return NULL;
     return json_pack("{s:s}", "revoked", options->name);
@@ -81,11 +135,10 @@ json_t *ctl_obey_token(burn_context *context, const ctl_token_options *options,
 /* The URL that a colleague uses: a listener on all addresses is reached by this host's name. */
 static json_t *url_of(const json_t *listener, const char *host)
 {
-    const char *url = json_string_value(json_object_get(listener, "url"));
-    const char *pin = json_string_value(json_object_get(listener, "pin"));
-    const char *port = url ? strrchr(url, ':') : NULL;
+    const char *url = text_of(listener, "url"), *pin = text_of(listener, "pin");
+    const char *port = strrchr(url, ':');
     char name[256] = "", text[512];
-    if (!port || !pin || strncmp(url, "tls://", 6) != 0)
+    if (!port || strncmp(url, "tls://", 6) != 0)
         return NULL;
     bool everywhere = strncmp(url + 6, "0.0.0.0:", 8) == 0 || strncmp(url + 6, "[::]:", 5) == 0;
     if (host)

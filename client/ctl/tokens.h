@@ -9,11 +9,15 @@
 
 #include "burn/burn.h"
 
+enum { CTL_INVITE_SECONDS = 30 * 86400, CTL_GRACE_SECONDS = 86400 };
+
 typedef struct ctl_token_options {
-    const char *verb, *name; /* of token: create, list, revoke; NULL for invite */
+    const char *verb, *name; /* of token: create, list, rotate, …; NULL for invite */
     const char *scopes, *host;
     char origins[512]; /* separated by commas */
-    uint64_t seconds;  /* until it expires; 0: never */
+    bool life_given;
+    uint64_t seconds;       /* until it expires; 0: never */
+    uint64_t grace_seconds; /* of rotate: until those before end */
 } ctl_token_options;
 
 /* "90s", "30min", "12h", "30d" or "never" to seconds. */

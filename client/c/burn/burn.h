@@ -171,7 +171,13 @@ BURN_API burn_status burn_create_token(burn_context *context, const char *name,
  * name (NULL: none) is for burnctl sessions; origins and answer as in burn_create_token. */
 BURN_API burn_status burn_mint_token(burn_context *context, const char *name, const char *scopes,
                                      uint64_t seconds, const char *origins, char **out_json);
-/* Ends the token, those that it minted, and the sessions of all of these. */
+/* One more token of a name that has one: the same identity, scopes and origins. It expires after
+ * seconds (0: never); the tokens of the name before it, and their sessions, end after grace_seconds
+ * at the latest. Answer as in burn_create_token. */
+BURN_API burn_status burn_rotate_token(burn_context *context, const char *name, uint64_t seconds,
+                                       uint64_t grace_seconds, char **out_json);
+/* Ends all tokens of the name, or the one of "NAME/ID" (see the report "tokens"), those that they
+ * minted, and the sessions of all of these. */
 BURN_API burn_status burn_revoke_token(burn_context *context, const char *name);
 BURN_API void burn_free(void *memory);
 BURN_API uint64_t burn_bytes_sent(const burn_context *context);

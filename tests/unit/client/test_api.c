@@ -427,6 +427,7 @@ START_TEST(what_no_message_can_say)
                              burn_create_token(context, "a", text, 0, "", &json),
                              burn_mint_token(context, "a", "", 0, text, &json),
                              burn_revoke_token(context, text),
+                             burn_rotate_token(context, text, 0, 0, &json),
                              burn_list_names(context, text, &json)};
         for (size_t k = 0; k < sizeof got / sizeof *got; k++)
             ck_assert_int_eq(got[k], BURN_STATUS_INVALID);
@@ -447,6 +448,8 @@ START_TEST(what_no_message_can_say)
                      BURN_STATUS_INVALID);
     ck_assert_int_eq(burn_mint_token(context, "a", "", UINT64_MAX, "", &json),
                      BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_rotate_token(context, "a", UINT64_MAX, 0, &json), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_rotate_token(context, "a", 0, UINT64_MAX, &json), BURN_STATUS_INVALID);
     expect(a, 2, (float[]){1, 2});
     burn_release(a);
 }

@@ -136,6 +136,51 @@ START_TEST(made_tokens_are_found_and_print_back)
 }
 END_TEST
 
+/* One token takes another's place: both are the same identity until the first one ends. */
+START_TEST(rotated_tokens)
+{
+    bd_tokens tokens = {0}, back = {0};
+    char first[BD_TOKEN_SECRET_BYTES], second[BD_TOKEN_SECRET_BYTES], id[BD_TOKEN_ID_BYTES];
+    bd_token wanted = {.name = "one", .scopes = BD_SCOPE_METRICS, .origins = "https://a.org"};
+    ck_assert_ptr_null(bd_tokens_add(&tokens, &wanted, first));
+    wanted = (bd_token){.name = "one-more", .scopes = BD_SCOPE_INFER};
+    ck_assert_ptr_null(bd_tokens_add(&tokens, &wanted, second));
+    bd_token made = {.name = "on", .expires_s = 4102444800};
+    bd_error *error = bd_tokens_rotate(&tokens, &made, 4102444700, second);
+    ck_assert_int_eq(bd_error_code(error), BD_CODE_NOT_FOUND);
+    bd_error_free(error);
+    made = (bd_token){.name = "one", .expires_s = 4102444800};
+    ck_assert_ptr_null(bd_tokens_rotate(&tokens, &made, 4102444700, second));
+    ck_assert_uint_eq(made.scopes, BD_SCOPE_METRICS);
+    size_t size;
+    char *text = bd_tokens_print(&tokens, &size);
+    ck_assert_ptr_null(bd_tokens_parse(text, size, &back)); /* as 2100-01-01T00:00:00Z is */
+    bd_free(text);
+    const bd_token *old = bd_tokens_find(&back, bd_text_of(first));
+    const bd_token *new = bd_tokens_find(&back, bd_text_of(second));
+    ck_assert_int_eq(old->expires_s, 4102444700);
+    ck_assert_int_eq(new->expires_s, 4102444800);
+    ck_assert_str_eq(new->name, "one");
+    ck_assert(bd_token_allows_origin(new, "https://a.org") && !bd_token_allows_origin(new, ""));
+    char which[80];
+    snprintf(which, sizeof which, "one/%s", bd_token_id(old, id));
+    ck_assert_uint_eq(strspn(id, "0123456789abcdef"), 8);
+    ck_assert(!bd_tokens_remove(&back, "one/00000000") && !bd_tokens_remove(&back, "one/"));
+    ck_assert(bd_tokens_remove(&back, which) && !bd_tokens_remove(&back, which));
+    ck_assert_ptr_null(bd_tokens_find(&back, bd_text_of(first)));
+    ck_assert_ptr_nonnull(bd_tokens_find(&back, bd_text_of(second)));
+    made = (bd_token){.name = "one"}; /* what has expired goes, what ends sooner stays so */
+    ck_assert_ptr_null(bd_tokens_rotate(&tokens, &made, 1, second));
+    ck_assert_ptr_null(bd_tokens_rotate(&tokens, &made, 4102444900, second));
+    ck_assert_uint_eq(tokens.list.count, 3);
+    ck_assert(bd_tokens_remove(&tokens, "one"));
+    ck_assert_uint_eq(tokens.list.count, 1);
+    ck_assert_str_eq(tokens.list.items[0].name, "one-more");
+    bd_tokens_deinit(&tokens);
+    bd_tokens_deinit(&back);
+}
+END_TEST
+
 START_TEST(scopes_and_rights)
 {
     unsigned scopes = 0;
@@ -207,6 +252,7 @@ int main(void)
     tcase_add_test(tests, a_file);
     tcase_add_test(tests, hostile_files);
     tcase_add_test(tests, made_tokens_are_found_and_print_back);
+    tcase_add_test(tests, rotated_tokens);
     tcase_add_test(tests, scopes_and_rights);
     tcase_add_test(tests, failures_wait_longer_and_are_forgiven);
     suite_add_tcase(suite, tests);

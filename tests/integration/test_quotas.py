@@ -400,3 +400,48 @@ def test_a_budget_is_not_new_for_who_comes_back():
         assert row["ops"] > 300, row
         for one in (client, other):
             one.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limit", ["0", "1"])
+def test_the_smallest_limits(kind, limit):
+    """0 is none. With 1 each request ends, the refused ones by an error that names the quota, and the session goes on."""
+    refusals = []
+
+    def hear(name, fields):
+        code, text = fields[1:3] if name in ("ERROR", "SYNCED") else (CODES["OK"], "")
+        assert code in (CODES["OK"], CODES["LIMIT"]), (name, fields)
+        if code:
+            refusals.append(text)
+
+    def ask(wire, data, *answers):
+        wire.send(data)
+        for _ in answers:
+            while (got := wire.receive()[:2])[0] == "CREDIT":
+                pass
+            assert got[0] in (*answers, "ERROR"), got
+            hear(*got)
+
+    with Daemon(f"--principal-{kind}={limit}{'ms' if kind == 'compile' and limit == '1' else ''}", "--quota-wait=0", "--cache-dir=none") as daemon:
+        wire = Wire(daemon.socket(), greet=False)
+        wire.send(PREFACE + hello())
+        wire.exactly(16)
+        greeting = wire.receive()[:2]
+        hear(*greeting)
+        if greeting[0] == "WELCOME":
+            ask(wire, frame("PUT_BEGIN", [1, F32, [2]], struct.pack("<2f", 1, 2)) + frame("SYNC", [1]), "SYNCED")
+            syncs = b"".join(frame("SYNC", [number]) for number in range(10, 60))
+            ask(wire, batch(2, *(record(name, 1) for name in UNARY)) + frame("GET", [3, 5]) + syncs, "DATA", *["SYNCED"] * 50)
+            ask(wire, batch(12, record("neg", 1), record("erf", 1), first_op=11) + frame("GET", [5, 13]) + frame("SYNC", [8]),
+                "DATA", "SYNCED")
+            ask(wire, frame("EXPORT", [6, "a"], b"\x92\xa0\x01"), "DONE")
+            ask(wire, frame("PROGRAM_DEFINE", [7, 1, "twice", 1, 2], record("add", 1, 1)), "DONE")
+            other = Wire(daemon.socket(), greet=False)
+            other.send(PREFACE + hello())
+            other.exactly(16)
+            hear(*other.receive()[:2])
+            other.close()
+            assert wire.sync(90)[1] == CODES["OK"]
+        wire.close()
+    assert bool(refusals) == (limit == "1"), refusals
+    assert all(f"quota {kind}: " in text and f" of {limit} " in text and f"principal_{kind} raises it" in text for text in refusals), refusals

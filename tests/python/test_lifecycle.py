@@ -265,3 +265,19 @@ def test_import_alone_starts_nothing():
         print(burn.connected(), open(f"/proc/self/task/{os.getpid()}/children").read() == "", "numpy" in sys.modules)
     """)
     assert words == ["False", "True", "False"]
+
+
+def test_another_interpreter_of_the_process_is_told_and_harms_nobody():
+    assert script("""
+        import burn
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        x = burn.ones(2)
+        try:
+            told = interpreters.run_string(interpreters.create(), "import burn")
+        except Exception as error:
+            told = error
+        print("interpreter" in str(told), *(x + burn.ones(2)).tolist())
+    """) == ["True", "2.0", "2.0"]

@@ -25,9 +25,22 @@ static PyObject *set_tensor_class(PyObject *module, PyObject *type)
     Py_RETURN_NONE;
 }
 
+/* What is kept here is one interpreter's. */
+static bool check_interpreter(void)
+{
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0)
+        return true;
+    PyErr_SetString(PyExc_ImportError, "burn works in the first interpreter of a process only, in "
+                                       "none that was made within it (a sub-interpreter)");
+    return false;
+}
+
+/* The first that the package calls; other interpreters get a copy of the module without asking. */
 static PyObject *set_dtypes(PyObject *module, PyObject *list)
 {
     (void)module;
+    if (!check_interpreter())
+        return NULL;
     if (PySequence_Size(list) != CORE_DTYPES)
         return PyErr_Occurred()
                    ? NULL
@@ -95,6 +108,8 @@ PyMODINIT_FUNC PyInit__core(void)
         core_op_methods,     core_create_methods,   core_connection_methods, core_location_methods,
         core_dlpack_methods, core_autograd_methods, core_attach_methods,
         core_rebuild_methods, core_name_methods, core_host_methods};
+    if (!check_interpreter())
+        return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that are killed (SIGKILL) at random points of an upload or a training step, beside one whose
-results are compared with NumPy's the whole time. Afterwards nothing of them is left.
+"""Clients that are killed (SIGKILL) at random points of an upload, a training step, a publication, a registration of
+a program, over shared memory and over TCP, where the daemon waits for them for a while, beside one whose results are
+compared with NumPy's the whole time. Afterwards nothing of them is left.
 
 As a program, `test_kills.py SOCKET COUNT SEED` forks so many victims one after the other."""
 
 import os
+import pathlib
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +21,7 @@ import numpy as np
 
 import wire
 from baseline import Baseline
-from wire import F32, U8, Daemon, Wire, frame
+from wire import F32, U8, Daemon, Wire, eventually, frame
 
 LONG = bool(os.environ.get("BURN_TEST_LONG"))
 MIB = 1 << 20
@@ -76,6 +79,54 @@ def train(path, rng):
             loss.item()
 
 
+def share(path, rng):
+    """The Python client: arrays through shared memory, both ways."""
+    import burn
+    burn.connect("unix://" + path)
+    array = np.ones(3 * MIB, np.float32)
+    while True:
+        x = burn.tensor(array[:rng.choice((1000, MIB // 2, 3 * MIB))])
+        if rng.random() < 0.7:
+            (x + 1).numpy()
+
+
+def publish(path, rng):
+    """The Python client: models and programs by name, and those of others."""
+    import burn
+    burn.connect("unix://" + path)
+    own = f"killed/{os.getpid()}"  # what the one before had asked for may come to pass only now
+    model = {f"layer{k}": burn.full((1 << rng.randrange(16),), float(k)) for k in range(rng.randrange(1, 40))}
+    while True:
+        burn.names.publish(own + "/model", model)
+        burn.names.publish_program(own + "/next", lambda x: x * 2 + model["layer0"][0], burn.ones(rng.randrange(1, 5)))
+        call = burn.jit(lambda x, k=rng.random(): x * k)
+        call(burn.ones(3))
+        got = burn.names.get(own + "/model")
+        for tensor in got.values():
+            tensor + 1
+        if rng.random() < 0.2:
+            burn.names.remove(own)
+
+
+def lose(path, rng):
+    """The Python client over TCP: the daemon keeps the session for a while, also one that was resumed before."""
+    import burn
+    burn.connect(pathlib.Path(path + ".tcp").read_text())
+    array = np.ones(MIB // 2, np.float32)
+    while True:
+        x = burn.tensor(array) * 3
+        if rng.random() < 0.5:
+            x.numpy()
+        if rng.random() < 0.3:
+            for link in pathlib.Path("/proc/self/fd").iterdir():  # the connection breaks
+                try:
+                    if os.readlink(link).startswith("socket:"):
+                        with socket.socket(fileno=os.dup(int(link.name))) as sock:
+                            sock.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+
 def record(name, *fields, track=0):
     from test_server_ops import record as made
     return made(name, *fields, track=track)
@@ -91,15 +142,17 @@ def kill_victims(path, count, seed):
     import burn  # noqa: F401  before the fork, so that a victim begins at once
     record("free", [1])
     rng = random.Random(seed)
-    kinds = (upload, step, train)
+    kinds = (upload, step, train, share, publish, lose)
     for number in range(count):
         child = os.fork()
         if child == 0:
             try:
                 kinds[number % len(kinds)](path, random.Random(seed + number))
+            except (OSError, wire.Closed, burn.DeadlineError):
+                time.sleep(3600)  # the daemon could not run for so long that it was given up
             finally:
                 os._exit(1)  # a victim does not end by itself
-        time.sleep(rng.random() * 0.06)
+        time.sleep(rng.random() * (0.06 if number % 4 else 0.2))
         os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
         assert os.WIFSIGNALED(status), (kinds[number % len(kinds)].__name__, status)
@@ -139,14 +192,28 @@ class Witness(threading.Thread):
             self.problem = problem
 
 
+def sessions(daemon):
+    watcher = daemon.connect()
+    count = watcher.report("STATS")["sessions"]["open"]
+    watcher.close()
+    return count
+
+
 def victims(daemon, count, seed):
+    before = sessions(daemon)
     done = subprocess.run([sys.executable, __file__, daemon.path, str(count), str(seed)], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
+    cleaner = daemon.connect()  # what was published outlives who did it
+    cleaner.send(frame("UNEXPORT", [1, "killed"]))
+    assert cleaner.receive()[0] in ("DONE", "ERROR")
+    cleaner.close()
+    assert eventually(lambda: sessions(daemon) <= before, 60)
 
 
 def test_killed_clients_leave_nothing():
     count = int(os.environ.get("BURN_TEST_KILLS", 1000 if LONG else 45))
-    with Daemon() as daemon:
+    with Daemon("--resume-grace=300ms", tcp=True) as daemon:
+        pathlib.Path(daemon.path + ".tcp").write_text(f"tcp://127.0.0.1:{daemon.tcp_port()}")
         idle = daemon.connect()
         baseline = Baseline(daemon, lambda daemon: victims(daemon, 24, 1))  # all kernels are compiled now
         witness = Witness(daemon.connect())

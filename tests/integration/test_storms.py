@@ -6,7 +6,9 @@ import os
 import random
 import signal
 import socket
+import ssl
 import sys
+import threading
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -115,3 +117,83 @@ def test_reloads_under_load_of_right_and_wrong_files(tmp_path):
         baseline.holds()
         for one in (client, first):
             one.close()
+
+
+def replace(path, data):
+    """All of a file in one step, as administrators' tools do it."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.touch(0o600)
+    fresh.write_bytes(data)
+    fresh.rename(path)
+
+
+def test_hups_in_quick_succession_while_everything_changes(tmp_path):
+    """Configuration, certificate, key and tokens change between right and wrong while clients come over TLS and the Unix
+    socket. Each of them is served, and in the end the files of the end are what holds."""
+    state, count = tmp_path / "state", 600 if LONG else 100
+    state.mkdir(mode=0o700)
+    tokens, config, certificate, key = Tokens(state), tmp_path / "burnd.conf", tmp_path / "certificate.pem", tmp_path / "key.pem"
+    keeps, pairs = tokens.add("keeps", "compute"), []
+    for k in range(2):  # pairs as a daemon makes them
+        with Daemon(f"--state-dir={tmp_path}/made{k}", tls=True):
+            pairs.append([(tmp_path / f"made{k}" / name).read_bytes() for name in ("certificate.pem", "private_key.pem")])
+    right = f"state_dir = {state}\ncertificate = {certificate}\nprivate_key = {key}\n"
+    lines = (state / "tokens").read_bytes()
+
+    def settle(number):
+        replace(certificate, pairs[number][0])
+        replace(key, pairs[number][1])
+        replace(state / "tokens", lines)
+        replace(config, right.encode())
+
+    settle(0)
+    rng, stop, problems, served = random.Random(5), threading.Event(), [], []
+    with Daemon(f"--config={config}", "--hello-timeout=10min", "--handshake-timeout=10min", tls=True) as daemon:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # which of them it is, is looked at below
+
+        def visit(number):
+            try:
+                while not stop.is_set():
+                    if number % 2:
+                        sock = socket.create_connection(("127.0.0.1", daemon.tls_port()))
+                        client = Wire(context.wrap_socket(sock), token=keeps)
+                    else:
+                        client = daemon.connect()
+                    client.put(1, F32, [2], floats(1, 2))
+                    assert client.get(1, 1)[2] == floats(1, 2)
+                    client.close()
+                    served.append(number)
+            except BaseException as problem:
+                problems.append(problem)
+
+        first = daemon.connect()
+        baseline = Baseline(daemon)
+        visitors = [threading.Thread(target=visit, args=(number,)) for number in range(4)]
+        for visitor in visitors:
+            visitor.start()
+        changes = (
+            lambda k: replace(config, f"{right}idle_timeout = {k + 1}s\n".encode()), lambda k: replace(config, b"idle_timeout = soon\n"),
+            lambda k: replace(config, rng.randbytes(200)), lambda k: config.unlink(missing_ok=True), lambda k: settle(k % 2),
+            lambda k: replace(certificate, pairs[k % 2][0]), lambda k: replace(key, pairs[k % 2][1]), lambda k: replace(certificate, b"none"),
+            lambda k: replace(state / "tokens", lines + b"half a line"), lambda k: replace(state / "tokens", lines))
+        for k in range(count):
+            rng.choice(changes)(k)
+            for _ in range(rng.choice((1, 1, 4))):
+                daemon.process.send_signal(signal.SIGHUP)
+            stop.wait(rng.random() * 0.01)
+        settle(1)
+        before = daemon.text().count("reloaded tokens=1")
+        daemon.process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: daemon.text().count("reloaded tokens=1") > before, 60), daemon.text()[-2000:]
+        with context.wrap_socket(socket.create_connection(("127.0.0.1", daemon.tls_port()))) as sock:
+            assert ssl.DER_cert_to_PEM_cert(sock.getpeercert(True)).encode() == pairs[1][0]
+        seen = len(served)
+        assert eventually(lambda: len(served) > seen + 8 or problems, 60)
+        stop.set()
+        for visitor in visitors:
+            visitor.join()
+        assert not problems, problems
+        assert "reload failed" in daemon.text() and first.sync()[1] == CODES["OK"]
+        print(len(served), "served", baseline.holds())
+        first.close()

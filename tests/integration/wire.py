@@ -109,7 +109,7 @@ class Wire:
 
     def __init__(self, sock, greet=True, **wishes):
         self.sock = sock
-        self.sock.settimeout(10)
+        self.sock.settimeout(60)  # a machine may stop for a while
         self.buffer = b""
         self.credit = CREDIT
         if greet:

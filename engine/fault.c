@@ -24,15 +24,16 @@ static bd_error *whole_error(const bd_run *run)
     return run->submission.error ? bd_error_retain(run->submission.error) : NULL;
 }
 
-static bd_error *index_error(const bd_run *run, uint32_t number, const bd_fault *fault)
+static bd_error *index_error(const bd_run *run, uint32_t number, bool wraps, const bd_fault *fault)
 {
     bool known = number < run->known->record_count;
     const char *name = known ? run->known->records[number].info->name : "kernel";
     bd_error *error =
         fault->extent > 0
             ? BD_ERROR(INVALID,
-                       "%s: index %" PRId64 " is out of range: 0 to %" PRId64 " would be right",
-                       name, fault->position, fault->extent - 1)
+                       "%s: index %" PRId64 " is out of range: %" PRId64 " to %" PRId64
+                       " would be right",
+                       name, fault->position, wraps ? -fault->extent : 0, fault->extent - 1)
             : BD_ERROR(INVALID,
                        "%s: index %" PRId64 " is out of range: the dimension has no elements",
                        name, fault->position);
@@ -51,14 +52,15 @@ static bd_error **list_blames(const bd_run *run, bd_error **out_whole)
         const bd_plan_launch *launch = &known->plan->launches[run->launch_numbers[i]];
         const bd_fault *faults = run->faults + run->launches[i].first_fault;
         for (uint32_t tag = 0; tag < launch->fault_count; tag++) {
-            uint32_t number = launch->fault_records[tag];
+            uint32_t number = launch->fault_records[tag] & ~BD_FAULT_WRAPS;
+            bool wraps = launch->fault_records[tag] & BD_FAULT_WRAPS;
             if (!faults[tag].happened)
                 continue;
             if (!blames)
                 blames = bd_alloc_zeroed(known->record_count * sizeof *blames);
             bd_error **blame = number < known->record_count ? &blames[number] : out_whole;
             if (!*blame)
-                *blame = index_error(run, number, &faults[tag]);
+                *blame = index_error(run, number, wraps, &faults[tag]);
         }
     }
     return blames;

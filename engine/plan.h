@@ -45,12 +45,15 @@ typedef struct bd_plan_block {
     const bd_plan_scalar *scalars; /* program->scalar_count */
 } bd_plan_block;
 
+/* In a fault record: negative indices count from the end. */
+#define BD_FAULT_WRAPS 0x80000000u
+
 typedef struct bd_plan_launch {
     uint32_t kernel; /* number in plan->programs */
     const bd_plan_block *blocks;
     uint32_t block_count;
     uint8_t skip_if_same; /* a copy whose source and destination may be one memory: then skipped */
-    const uint32_t *fault_records; /* by CHECK tag: the trace record to blame */
+    const uint32_t *fault_records; /* by CHECK tag: the record to blame, with BD_FAULT_WRAPS */
     uint32_t fault_count;
 } bd_plan_launch;
 

@@ -44,7 +44,9 @@ static bd_error *load_tls(const bd_config *config, bool makes, bd_tls **out)
     char certificate[BD_STATE_PATH_BYTES], private_key[BD_STATE_PATH_BYTES];
     bool given = *config->certificate || *config->private_key;
     if (given && !(*config->certificate && *config->private_key))
-        BD_FAIL(INVALID, "certificate and private_key belong together: set both or none");
+        BD_FAIL(INVALID, "%s and %s belong together: set both or none",
+                *config->certificate ? "certificate" : "private_key",
+                *config->certificate ? "private_key" : "certificate");
     BD_TRY(file_of(config, config->certificate, BD_CERTIFICATE_FILE, certificate));
     BD_TRY(file_of(config, config->private_key, BD_PRIVATE_KEY_FILE, private_key));
     if (!given && access(certificate, F_OK) != 0) {
@@ -122,14 +124,26 @@ static bool has_state(const bd_config *config)
 static bd_error *load_users(const bd_config *config, bd_access *out)
 {
     unsigned long id;
+    bd_error *error;
     for (size_t i = 0; i < config->allow_users.count; i++) {
-        BD_TRY(find_id("allow_users", config->allow_users.items[i], false, &id));
+        error = find_id("allow_users", config->allow_users.items[i], false, &id);
+        if (error)
+            return bd_config_blame(config, "allow_users", i, error);
         *bd_vec_push(&out->users) = (uid_t)id;
     }
     for (size_t i = 0; i < config->allow_groups.count; i++) {
-        BD_TRY(find_id("allow_groups", config->allow_groups.items[i], true, &id));
+        error = find_id("allow_groups", config->allow_groups.items[i], true, &id);
+        if (error)
+            return bd_config_blame(config, "allow_groups", i, error);
         *bd_vec_push(&out->groups) = (gid_t)id;
     }
+    return NULL;
+}
+
+static bd_error *load_scopes(const bd_config *config, unsigned *out)
+{
+    const char *scopes = config->certificate_scopes;
+    BD_TRY_NOTE(bd_scopes_parse(scopes, strlen(scopes), out), "certificate_scopes");
     return NULL;
 }
 
@@ -137,7 +151,6 @@ bd_error *bd_access_load(const bd_config *config, bd_state_lock *lock, bd_access
 {
     bd_access made = {.state_lock = lock};
     bool tls = speaks_tls(config), makes = lock != NULL;
-    const char *scopes = config->certificate_scopes;
     bd_error *error =
         makes && (tls || has_state(config)) ? bd_state_lock_take(lock, config) : NULL;
     if (!error && tls)
@@ -149,12 +162,13 @@ bd_error *bd_access_load(const bd_config *config, bd_state_lock *lock, bd_access
     if (!error)
         error = load_users(config, &made);
     if (!error)
-        error = bd_scopes_parse(scopes, strlen(scopes), &made.certificate_scopes);
+        error = load_scopes(config, &made.certificate_scopes);
     if (!error)
         error = bd_quotas_check(config);
     if (error) {
         bd_access_deinit(&made);
-        return error;
+        return bd_config_blame_one(
+            config, "certificate private_key client_ca certificate_scopes", error);
     }
     if (made.tls && makes)
         bd_log(BD_LOG_INFO, "access", "certificate pin=sha256:%s node=%s tokens=%zu",

@@ -41,6 +41,9 @@ static bd_error *split(const char *url, const char *text, char host[64], long *o
     bool bracketed = host_size >= 2 && text[0] == '[' && colon[-1] == ']';
     char *stop = (char *)(uintptr_t)end;
     *out_port = colon < end ? strtol(colon + 1, &stop, 10) : BD_DEFAULT_PORT;
+    if (host_size && text[0] == '[' && !bracketed)
+        BD_FAIL(INVALID, "%.128s: an IPv6 address stands within brackets, as in tls://[::1]:7867",
+                url);
     if (colon == text || colon + 1 == end || stop != end || *out_port < 0 || *out_port > 65535 ||
         host_size >= 64)
         BD_FAIL(INVALID,
@@ -72,7 +75,10 @@ static bd_error *parse_host(const char *url, const char *text, bd_address *out, 
         address.size_bytes = sizeof *six;
         *out_loopback = IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
     } else {
-        BD_FAIL(INVALID, "%.128s: \"%s\" is not an IP address", url, host);
+        BD_FAIL(INVALID,
+                "%.128s: \"%s\" is not an IP address; tls://0.0.0.0:7867 would be right for all of "
+                "this host's, also for its names",
+                url, host);
     }
     *out = address;
     return NULL;
@@ -124,7 +130,7 @@ bd_error *bd_address_parse(const char *url, bd_address *out)
     if (strncmp(url, "ws://", 5) == 0 || strncmp(url, "wss://", 6) == 0)
         BD_FAIL(UNSUPPORTED, "%.128s: WebSocket is spoken on the tcp:// and tls:// listeners", url);
     BD_FAIL(INVALID,
-            "%.128s: not an address; write unix:///path, tls://host:port or "
-            "tcp://127.0.0.1:port?insecure",
+            "%.128s: not an address; unix:///run/burnd/burnd.sock would be right, or "
+            "tls://0.0.0.0:7867, or tcp://127.0.0.1:7867?insecure",
             url);
 }

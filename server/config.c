@@ -113,25 +113,50 @@ static bd_error *find_key(const char *name, const config_key **out)
     BD_FAIL(NOT_FOUND, "there is no key \"%.64s\"; burnd --help lists them", name);
 }
 
+/* In the largest unit that divides. */
+static void print_number(char *text, int64_t number, const value_unit *units)
+{
+    const value_unit *best = units;
+    for (const value_unit *unit = units; unit->name; unit++) {
+        if (number && number % unit->factor == 0 && unit->factor >= best->factor)
+            best = unit;
+    }
+    snprintf(text, VALUE_TEXT_MAX, "%" PRId64 "%s", number / best->factor, best->name);
+}
+
+/* A value that is right, to show how one is written: a default that means "none" shows nothing. */
+static const char *example_of(const config_key *key)
+{
+    if (strcmp(key->initial, "0") != 0)
+        return key->initial;
+    return key->kind == KIND_BYTES ? "512MiB" : "4";
+}
+
 static bd_error *parse_number(const config_key *key, const value_unit *units, const char *text,
                               int64_t *out)
 {
-    char *end;
+    char *end, least[VALUE_TEXT_MAX], most[VALUE_TEXT_MAX];
     errno = 0;
     long long number = strtoll(text, &end, 10);
     const value_unit *unit = units;
     if (end == text || !isdigit((unsigned char)text[0]))
-        BD_FAIL(INVALID, "%s: \"%.64s\" is not a number", key->name, text);
+        BD_FAIL(INVALID, "%s: \"%.64s\" is not a number; %s would be right", key->name, text,
+                example_of(key));
     while (isspace((unsigned char)*end))
         end++;
     while (unit->name && strcmp(unit->name, end) != 0 && !(number == 0 && !*end))
         unit++;
     if (!unit->name)
-        BD_FAIL(INVALID, "%s: \"%.64s\" has no known unit; write it as %s", key->name, text,
-                key->initial);
+        BD_FAIL(INVALID, "%s: \"%.64s\" has %s; %s would be right", key->name, text,
+                key->kind == KIND_COUNT ? "more than digits"
+                : *end                  ? "no known unit"
+                                        : "no unit",
+                example_of(key));
+    print_number(least, key->least, units);
+    print_number(most, key->most, units);
     if (errno || number > key->most / unit->factor || number * unit->factor < key->least)
-        BD_FAIL(INVALID, "%s: \"%.64s\" is not within %" PRId64 " and %" PRId64, key->name, text,
-                key->least, key->most);
+        BD_FAIL(INVALID, "%s: \"%.64s\" is not within %s and %s; %s would be right", key->name,
+                text, least, most, example_of(key));
     *out = number * unit->factor;
     return NULL;
 }
@@ -143,11 +168,21 @@ static bd_error *check_choice(const config_key *key, const char *text)
         if (strcspn(at, "|") == size && memcmp(at, text, size) == 0)
             return NULL;
     }
-    BD_FAIL(INVALID, "%s: \"%.64s\" is not one of %s", key->name, text, key->choices);
+    BD_FAIL(INVALID, "%s: \"%.64s\" is not one of %s; %s would be right", key->name, text,
+            key->choices, key->initial);
 }
 
 static void clear(bd_config *config, const config_key *key)
 {
+    size_t kept = 0;
+    for (size_t i = 0; i < config->places.count; i++) {
+        bd_config_place *place = &config->places.items[i];
+        if (place->key == key->name)
+            bd_free(place->own_text);
+        else
+            config->places.items[kept++] = *place;
+    }
+    config->places.count = kept;
     if (key->kind == KIND_LIST) {
         bd_text_list *list = value_of(config, key);
         for (size_t i = 0; i < list->count; i++)
@@ -165,15 +200,23 @@ static void put_text(char **place, const char *text)
     *place = bd_strdup(text);
 }
 
-/* Words of a list, separated by blanks. */
-static void put_list(bd_text_list *list, const char *text)
+static void put_place(bd_config *config, const config_key *key)
 {
+    *bd_vec_push(&config->places) =
+        (bd_config_place){.key = key->name, .own_text = bd_strdup(config->place)};
+}
+
+/* Words of a list, separated by blanks. */
+static void put_list(bd_config *config, const config_key *key, const char *text)
+{
+    bd_text_list *list = value_of(config, key);
     for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
         size_t size = strcspn(text, " \t");
         char *item = bd_alloc(size + 1);
         memcpy(item, text, size);
         item[size] = '\0';
         *bd_vec_push(list) = item;
+        put_place(config, key);
         text += size;
     }
 }
@@ -201,11 +244,13 @@ static bd_error *set(bd_config *config, const config_key *key, const char *text,
     if (key->kind != KIND_LIST || source > *known)
         clear(config, key);
     if (key->kind == KIND_LIST)
-        put_list(value_of(config, key), text);
+        put_list(config, key, text);
     else if (key->kind == KIND_CHOICE || key->kind == KIND_TEXT)
         put_text(value_of(config, key), text);
     else
         *(int64_t *)value_of(config, key) = number;
+    if (key->kind != KIND_LIST)
+        put_place(config, key);
     *known = (uint8_t)source;
     return NULL;
 }
@@ -256,6 +301,34 @@ void bd_config_deinit(bd_config *config)
             bd_vec_deinit(list);
         }
     }
+    bd_vec_deinit(&config->places);
+}
+
+bd_error *bd_config_blame(const bd_config *config, const char *key, size_t index,
+                          bd_error *own_error)
+{
+    const char *place = "", *text = bd_error_text(own_error);
+    size_t size = strlen(key);
+    for (size_t i = 0; i < config->places.count; i++) {
+        const bd_config_place *at = &config->places.items[i];
+        if (strcmp(at->key, key) == 0 && index-- == 0)
+            place = at->own_text;
+    }
+    bool named = strncmp(text, key, size) == 0 && strchr(": ", text[size]);
+    bd_error *error = named ? own_error : bd_error_note(own_error, "%s", key);
+    return *place ? bd_error_note(error, "%s", place) : error;
+}
+
+bd_error *bd_config_blame_one(const bd_config *config, const char *names, bd_error *own_error)
+{
+    const char *text = bd_error_text(own_error); /* "" if there is none */
+    for (size_t size; (size = strcspn(names, " ")); names += size + (names[size] == ' ')) {
+        char key[VALUE_TEXT_MAX];
+        snprintf(key, sizeof key, "%.*s", (int)size, names);
+        if (strncmp(text, key, size) == 0 && strchr(": ", text[size]))
+            return bd_config_blame(config, key, 0, own_error);
+    }
+    return own_error;
 }
 
 static char *text_of(const bd_config *config, const char *name)
@@ -291,6 +364,7 @@ bool bd_config_keep(bd_config *config, const bd_config *from, const char *name)
 typedef struct file_reader {
     bd_config *config;
     FILE *file;
+    const char *path;
     int line; /* that was read last: the one of the error */
     bd_error *error;
 } file_reader;
@@ -337,6 +411,8 @@ static int read_line(void *user, const char *section, const char *name, const ch
 {
     file_reader *reader = user;
     bd_error *error = NULL;
+    snprintf(reader->config->place, BD_CONFIG_PLACE_BYTES, "%.240s:%d", reader->path,
+             reader->line);
     if (*section)
         error = BD_ERROR(INVALID, "section [%.64s]: the file has no sections", section);
     else
@@ -356,8 +432,9 @@ bd_error *bd_config_read_file(bd_config *config, const char *path)
         close(fd);
         BD_FAIL(NOT_FOUND, "%s: not a file", path);
     }
-    file_reader reader = {.config = config, .file = file};
+    file_reader reader = {.config = config, .file = file, .path = path};
     int line = ini_parse_stream(next_line, &reader, read_line, &reader);
+    config->place[0] = '\0';
     fclose(file);
     if (reader.error && (!line || line == reader.line))
         return bd_error_note(reader.error, "%s:%d", path, reader.line);
@@ -420,24 +497,16 @@ bd_error *bd_config_read_environment(bd_config *config, char *const *environment
         char name[VALUE_TEXT_MAX] = "";
         for (size_t i = 0; i < sizeof name - 1 && *environment + 6 + i < equals; i++)
             name[i] = (char)tolower((unsigned char)(*environment)[6 + i]);
+        snprintf(config->place, sizeof config->place, "%.*s", (int)(equals - *environment),
+                 *environment);
         BD_TRY_NOTE(bd_config_set(config, name, equals + 1, BD_CONFIG_FROM_ENVIRONMENT), "%.*s",
                     (int)(equals - *environment), *environment);
     }
+    config->place[0] = '\0';
     return NULL;
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
-
-/* In the largest unit that divides. */
-static void print_number(char *text, int64_t number, const value_unit *units)
-{
-    const value_unit *best = units;
-    for (const value_unit *unit = units; unit->name; unit++) {
-        if (number && number % unit->factor == 0 && unit->factor >= best->factor)
-            best = unit;
-    }
-    snprintf(text, VALUE_TEXT_MAX, "%" PRId64 "%s", number / best->factor, best->name);
-}
 
 static char *join(const bd_text_list *list)
 {

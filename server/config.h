@@ -22,12 +22,20 @@ typedef BD_VEC(char *) bd_text_list;
 #define BD_CONFIG_TEXT char *
 #define BD_CONFIG_LIST bd_text_list
 
+enum { BD_CONFIG_PLACE_BYTES = 256 };
+
 typedef enum bd_config_source {
     BD_CONFIG_FROM_DEFAULT,
     BD_CONFIG_FROM_FILE,
     BD_CONFIG_FROM_ENVIRONMENT,
     BD_CONFIG_FROM_FLAG,
 } bd_config_source;
+
+/* Where a value, or an item of a LIST, was set: "/etc/burnd/burnd.conf:7", "--listen"; "" by us. */
+typedef struct bd_config_place {
+    const char *key;
+    char *own_text;
+} bd_config_place;
 
 typedef struct bd_config {
 #define KEY(kind, when, key, initial, least, most, choices, says) BD_CONFIG_##kind key;
@@ -36,6 +44,8 @@ typedef struct bd_config {
 #define KEY(kind, when, key, initial, least, most, choices, says) uint8_t key;
 #include "server/config.def"
     } source; /* bd_config_source of each key */
+    BD_VEC(bd_config_place) places;
+    char place[BD_CONFIG_PLACE_BYTES]; /* of what is read now */
 } bd_config;
 
 void bd_config_init(bd_config *config); /* defaults */
@@ -43,11 +53,19 @@ void bd_config_deinit(bd_config *config);
 
 /* NOT_FOUND, with the nearest known key. */
 bd_error *bd_config_check_key(const char *key) BD_MUST_USE;
-/* Sets a key from text. A value from a stronger source replaces; from the same source it replaces
- * too, but a LIST grows; from a weaker one it is checked and dropped.
+/* Sets a key from text, which stands at config->place. A value from a stronger source replaces;
+ * from the same source it replaces too, but a LIST grows; from a weaker one it is checked and
+ * dropped.
  * Errors: NOT_FOUND for an unknown key, with the nearest known one; INVALID for a value. */
 bd_error *bd_config_set(bd_config *config, const char *key, const char *text,
                         bd_config_source source) BD_MUST_USE;
+
+/* An error of a value (of a LIST: of that item) that was found wrong later says where it stands. */
+bd_error *bd_config_blame(const bd_config *config, const char *key, size_t index,
+                          bd_error *own_error) BD_MUST_USE;
+/* The same for that of the keys, separated by blanks, whose name begins the error; NULL is fine. */
+bd_error *bd_config_blame_one(const bd_config *config, const char *names,
+                              bd_error *own_error) BD_MUST_USE;
 
 /* Text as the value of a key that holds a number, in its unit. NOT_FOUND, INVALID. */
 bd_error *bd_config_number(const char *key, const char *text, int64_t *out) BD_MUST_USE;

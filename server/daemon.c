@@ -81,7 +81,7 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
                              : bd_access_load(config, &daemon->state_lock, &daemon->access);
     daemon->state_lock.waits = false; /* the loop never does */
     if (!error && *config->www)
-        error = bd_files_open(config->www, &daemon->www_fd);
+        error = bd_config_blame_one(config, "www", bd_files_open(config->www, &daemon->www_fd));
     if (!error && !daemon->embedded)
         error = open_listeners(daemon);
     if (!error)
@@ -370,8 +370,11 @@ static bd_error *open_listeners(bd_daemon *daemon)
         BD_TRY(open_listener(daemon, url));
     if (daemon->listener_count)
         return NULL;
-    for (size_t i = 0; i < urls->count; i++)
-        BD_TRY(open_listener(daemon, urls->items[i]));
+    for (size_t i = 0; i < urls->count; i++) {
+        bd_error *error = open_listener(daemon, urls->items[i]);
+        if (error)
+            return bd_config_blame(daemon->config, "listen", i, error);
+    }
     if (urls->count)
         return NULL;
     const char *runtime = getenv("XDG_RUNTIME_DIR");

@@ -8,6 +8,7 @@
 #include "proto/base/log.h"
 #include "server/daemon.h"
 #include "server/embedded.h"
+#include "server/files.h"
 #include "server/options.h"
 #include "server/rebirth.h"
 #include "server/reload.h"
@@ -42,7 +43,9 @@ static bd_error *check_addresses(const bd_config *config)
 {
     for (size_t i = 0; i < config->listen.count; i++) {
         bd_address address;
-        BD_TRY_NOTE(bd_address_parse(config->listen.items[i], &address), "listen");
+        bd_error *error = bd_address_parse(config->listen.items[i], &address);
+        if (error)
+            return bd_config_blame(config, "listen", i, error);
     }
     return NULL;
 }
@@ -51,8 +54,14 @@ static bd_error *check_addresses(const bd_config *config)
 static bd_error *check_access(const bd_config *config)
 {
     bd_access access;
+    int folder;
     BD_TRY(bd_access_load(config, NULL, &access));
     bd_access_deinit(&access);
+    bd_error *error = *config->www ? bd_files_open(config->www, &folder) : NULL;
+    if (error)
+        return bd_config_blame(config, "www", 0, error);
+    if (*config->www)
+        close(folder);
     return NULL;
 }
 

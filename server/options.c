@@ -86,10 +86,13 @@ bd_error *bd_options_parse(bd_options *options, bd_config *config, int count,
             options->config_file = flag.value;
         else if (strcmp(flag.name, "embedded") == 0)
             BD_TRY(parse_embedded(flag.value, &options->embedded_fd));
-        else
+        else {
+            snprintf(config->place, sizeof config->place, "%.*s", (int)strcspn(shown, "="), shown);
             BD_TRY_NOTE(bd_config_set(config, flag.name, flag.value, BD_CONFIG_FROM_FLAG), "%.64s",
                         shown);
+        }
     }
+    config->place[0] = '\0';
     return NULL;
 }
 

@@ -49,7 +49,9 @@ static bd_error *parse(const char *text, quota_line *out)
     while (colon && colon > text && *colon != ':')
         colon--;
     if (!colon || !bd_principal_is_name(text, (size_t)(colon - text)))
-        BD_FAIL(INVALID, "quota: \"%.100s\" is not like token:NAME:memory=4GiB; identities are%s",
+        BD_FAIL(INVALID,
+                "quota: \"%.100s\" is not like token:NAME:memory=4GiB; token:ci:memory=4GiB "
+                "would be right; identities are%s",
                 text, identity_forms);
     BD_TRY_NOTE(find_kind(colon + 1, (size_t)(equals - colon) - 1, &out->kind), "quota %.100s",
                 text);
@@ -63,8 +65,11 @@ static bd_error *parse(const char *text, quota_line *out)
 bd_error *bd_quotas_check(const bd_config *config)
 {
     quota_line line;
-    for (size_t i = 0; i < config->quota.count; i++)
-        BD_TRY(parse(config->quota.items[i], &line));
+    for (size_t i = 0; i < config->quota.count; i++) {
+        bd_error *error = parse(config->quota.items[i], &line);
+        if (error)
+            return bd_config_blame(config, "quota", i, error);
+    }
     return NULL;
 }
 

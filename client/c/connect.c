@@ -158,7 +158,10 @@ static bd_error *split_host(const char *url, const char *rest, const char *defau
     }
     const char *number = host_size < size ? rest + host_size + 1 : default_port;
     size_t number_size = host_size < size ? size - host_size - 1 : strlen(default_port);
-    if (host_size > 2 && rest[0] == '[' && rest[host_size - 1] == ']') {
+    bool bracketed = host_size > 2 && rest[0] == '[' && rest[host_size - 1] == ']';
+    if (!bracketed && host_size > 0 && memchr(rest, '[', host_size))
+        BD_FAIL(INVALID, "%s: an IPv6 address stands within brackets, as in tls://[::1]:7867", url);
+    if (bracketed) {
         rest++;
         host_size -= 2;
     }

@@ -50,6 +50,11 @@ static void destroy(burn_context *context)
     bd_free(context);
 }
 
+static bool is_foreign(const void *user)
+{
+    return bd_forked(user);
+}
+
 static void on_empty(void *user)
 {
     burn_context *context = user;
@@ -73,6 +78,7 @@ static bd_error *open_context(burn_context *context)
                                          context->token, wishes);
     memset(context->token, 0, sizeof context->token);
     bd_session_set_user(context->session, context, on_empty);
+    bd_session_set_foreign(context->session, is_foreign);
     context->client = bd_session_client(context->session);
     bd_session_seed(context->session,
                     ((uint64_t)bd_now_us() ^ (uint64_t)getpid() << 40) & INT64_MAX, 0);

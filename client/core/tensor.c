@@ -153,12 +153,20 @@ bd_error *bd_tensor_refresh(burn_tensor *tensor)
     return bd_tensor_value(tensor, &value);
 }
 
+static bool is_foreign(const bd_session *session)
+{
+    return session->is_foreign && session->is_foreign(session->user);
+}
+
 bd_error *bd_tensor_check_session(const burn_tensor *tensor, const bd_session *session)
 {
     if (tensor->session == session)
         return NULL;
     if (!tensor->session->client || !session->client)
         BD_FAIL(UNAVAILABLE, "the connection that the tensor belongs to was closed");
+    if (is_foreign(tensor->session) || is_foreign(session))
+        BD_FAIL(UNAVAILABLE, "the tensor belongs to a connection that the parent process opened; "
+                             "make it anew in this one");
     BD_FAIL(INVALID, "the tensors belong to different connections");
 }
 

@@ -29,6 +29,8 @@ bd_client *bd_session_client(bd_session *session);
 void bd_session_set_grad(bd_session *session, bool enabled);
 /* on_empty is called when the session has been destroyed and its last tensor released. */
 void bd_session_set_user(bd_session *session, void *user, void (*on_empty)(void *user));
+/* is_foreign tells whether the session was the parent's before this process was forked. */
+void bd_session_set_foreign(bd_session *session, bool (*is_foreign)(const void *user));
 void *bd_session_user(const bd_session *session);
 /* The end of a step; nothing within a recording. */
 void bd_session_mark(bd_session *session);

@@ -12,6 +12,7 @@ struct bd_session {
     bd_client *client; /* NULL once closed */
     void *user;
     void (*on_empty)(void *user);
+    bool (*is_foreign)(const void *user); /* or NULL */
     bool grad_enabled;
     /* alive; the session's memory goes with the last one */
     uint64_t tensor_count, value_count, program_count;

@@ -62,6 +62,11 @@ void bd_session_set_grad(bd_session *session, bool enabled)
     session->grad_enabled = enabled;
 }
 
+void bd_session_set_foreign(bd_session *session, bool (*is_foreign)(const void *user))
+{
+    session->is_foreign = is_foreign;
+}
+
 void bd_session_set_user(bd_session *session, void *user, void (*on_empty)(void *user))
 {
     session->user = user;

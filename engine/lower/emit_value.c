@@ -107,10 +107,11 @@ static uint16_t fault_of(bd_emitter *emitter, uint32_t record)
 static bd_kir_value emit_check(bd_emitter *emitter, bd_kir_value position, bd_int size,
                                uint32_t record, bool wraps)
 {
+    uint16_t tag = fault_of(emitter, record | (wraps ? BD_FAULT_WRAPS : 0));
     return emit(emitter, (bd_kir_instr){.code = BD_KIR_CHECK,
                                         .flags = wraps,
                                         .operands = {bd_emit_cast(emitter, position, BURN_I64)},
-                                        .index = fault_of(emitter, record),
+                                        .index = tag,
                                         .guard = -1,
                                         .integer = int_of(emitter, size)});
 }

@@ -11,7 +11,7 @@ typedef struct bd_lowered {
     const bd_int *ints;            /* program->int_count */
     const bd_node *buffers;        /* program->buffer_count nodes whose memory is meant */
     const bd_plan_scalar *scalars; /* program->scalar_count */
-    const uint32_t *fault_records; /* by tag */
+    const uint32_t *fault_records; /* by tag; with BD_FAULT_WRAPS */
     uint32_t fault_count;
     bool copies_in_place; /* nothing is done if source and destination are one memory */
 } bd_lowered;

@@ -378,7 +378,7 @@ def test_operators_see_and_change_them(tokens, tmp_path):  # noqa: F811
     ("ci:sessions=2", "is not like token:NAME:memory=4GiB"), ("token:memory=4GiB", "is not like"), ("uid:me:ops=2", "is not like"), ("anonymous:a:ops=2", "is not like"),
     ("token:ci", "is not like"), ("token:ci:sessions", "is not like"),
     ("token:ci:beer=2", 'there is no quota "beer"; there are sessions'), ("token:ci:memory=2Gb", "has no known unit"),
-    ("uid:0:sessions=-1", "is not a number"), ("cert:CN=a%20b,O=c:compile=2", "has no known unit; write it as 2min")])
+    ("uid:0:sessions=-1", "is not a number"), ("cert:CN=a%20b,O=c:compile=2", "has no unit; 2min would be right")])
 def test_wrong_lines(line, text):
     done = subprocess.run([BURND, "--check-config", f"--quota={line}"], capture_output=True, text=True, timeout=20)
     assert done.returncode == 78 and text in done.stderr, done.stderr

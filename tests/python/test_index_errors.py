@@ -137,3 +137,15 @@ def test_without_fusion():
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__], cwd=HERE,
                           env={**os.environ, "BURND_FUSION": "off"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize("use, says", [
+    (lambda x, i: x[i], "-3 to 2"), (lambda x, i: burn.take(x, i), "-3 to 2"), (lambda x, i: burn.index_select(x, 0, i), "0 to 2"),
+    (lambda x, i: burn.gather(x, 0, i), "0 to 2"), (lambda x, i: F.embedding(i, x.float().reshape(3, 1)), "0 to 2")])
+def test_the_advice_is_of_indices_that_are_right(use, says):
+    x, (least, most) = burn.tensor([1, 2, 3]), map(int, says.split(" to "))
+    for index in (least - 1, most + 1):
+        with pytest.raises((IndexError, burn.Error), match=f"index {index} is out of range: {says} would be right"):
+            use(x, burn.tensor([index])).tolist()
+    for index in (least, most):
+        assert use(x, burn.tensor([index])).flatten().tolist() == [x.tolist()[index]]

@@ -188,6 +188,28 @@ def test_a_forked_child_has_a_session_of_its_own():
     assert words == ["refused", "8.0", "6.0"]
 
 
+def test_a_forked_child_is_told_whose_tensors_the_parents_are():
+    words = script("""
+        import os
+        import burn
+        x = burn.ones(3)
+        assert x.sum().item() == 3
+        if os.fork() == 0:
+            y, told = burn.ones(3), 0
+            for use in (lambda: x + y, lambda: y + x, lambda: burn.cat([y, x]), lambda: y.copy_(x), lambda: x.tolist(),
+                        lambda: burn.names.publish("x", x), lambda: burn.autograd.grad((burn.ones(3, requires_grad=True) * 2).sum(), x)):
+                try:
+                    use()
+                    y.tolist()
+                except burn.Error as error:
+                    told += isinstance(error, ConnectionError) and "parent process" in str(error)
+            print(told, flush=True)
+            os._exit(0)
+        os.wait()
+    """)
+    assert words == ["7"]
+
+
 def test_a_private_daemon_ends_with_its_program():
     for ending in ("", "os._exit(0)", "os.kill(os.getpid(), signal.SIGKILL)"):
         done = subprocess.run([sys.executable, "-c", textwrap.dedent("""

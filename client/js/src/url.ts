@@ -30,6 +30,7 @@ export function checkUrl(url: string): void {
   }
   const host = /^(?:tcp|tls|wss?):\/\/([^/?]*)/.exec(url)?.[1];
   if (host === undefined) return;
+  if (host.startsWith("[") && !/^\[[^\][]+\](:|$)/.test(host)) wrong("an IPv6 address stands within brackets, as in tls://[::1]:7867");
   const [, name, port] = /^(\[.*\]|[^:]*)(?::(.*))?$/.exec(host) ?? [];
   if (!name) wrong("expected a host and a port, as in tls://host:port");
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && +port > 0 && +port < 65536))

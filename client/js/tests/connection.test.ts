@@ -75,7 +75,7 @@ it("says what is wrong with an address", async () => {
 
 it.each([
   ["tls://127.0.0.1:99999", 'the port is a number from 1 to 65535, not "99999"'], ["tcp://127.0.0.1:0", "the port is"], ["wss://127.0.0.1:-1", "the port is"],
-  ["ws://[::1]:http", "the port is"], ["tcp://127.0.0.1:", "the port is"], ["tcp://:1", "expected a host and a port"], ["tls://", "expected a host and a port"],
+  ["ws://[::1]:http", "the port is"], ["tcp://[::1", "stands within brackets"], ["wss://[::1]x:1", "stands within brackets"], ["tls://[]:1", "stands within brackets"], ["tcp://127.0.0.1:", "the port is"], ["tcp://:1", "expected a host and a port"], ["tls://", "expected a host and a port"],
   ["tls://127.0.0.1:1?foo=abc", '"foo=abc" is none of device=NAME, pin=sha256:HEX and resume=SECONDS'], ["tls://127.0.0.1:1?pin", '"pin" is none of'],
   ["unix:///nowhere/s?devices=ref", '"devices=ref" is none of'], ["tcp://127.0.0.1:1?resume=1&", '"" is none of'], ["tcp://127.0.0.1:1?insecureX", '"insecureX" is none of'],
   ["tcp://127.0.0.1:1?resume=-1", "resume is a number of seconds"], ["tls://127.0.0.1:1?pin=sha256:12", "a pin is sha256: and 64 hex digits"],

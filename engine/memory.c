@@ -482,6 +482,25 @@ void bd_memory_visit(bd_memory *memory, bd_account *account,
     pthread_mutex_unlock(&memory->lock);
 }
 
+/* Returns where it counted before; the new account, if that one has ended with it. */
+static bd_account *move_to_account(bd_memory *memory, bd_buffer *buffer, bd_account *account)
+{
+    bd_account *before = buffer->account;
+    if (account == before)
+        return before;
+    unlink_buffer(before, buffer);
+    link_buffer(account, buffer);
+    return end_if_over(memory, before) ? account : before;
+}
+
+void bd_buffer_return(bd_buffer *buffer, bd_account *account)
+{
+    bd_memory *memory = buffer->memory;
+    pthread_mutex_lock(&memory->lock);
+    (void)move_to_account(memory, buffer, account);
+    pthread_mutex_unlock(&memory->lock);
+}
+
 bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, bd_account **out_before)
 {
     bd_memory *memory = buffer->memory;
@@ -492,15 +511,9 @@ bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, bd_account **
         error = check_account(memory, account, buffer->size_bytes);
     if (!error && account->quota != before->quota)
         error = bd_quota_check(account->quota, BD_QUOTA_MEMORY, buffer->size_bytes);
-    if (!error && account != before) {
-        unlink_buffer(before, buffer);
-        link_buffer(account, buffer);
-        if (end_if_over(memory, before))
-            before = account;
-    }
-    pthread_mutex_unlock(&memory->lock);
     if (!error)
-        *out_before = before;
+        *out_before = move_to_account(memory, buffer, account);
+    pthread_mutex_unlock(&memory->lock);
     return error;
 }
 

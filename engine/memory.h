@@ -98,6 +98,8 @@ void bd_memory_set_completed(bd_memory *memory, uint64_t submission);
  * account's limit would be passed. */
 bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account,
                            bd_account **out_before) BD_MUST_USE;
+/* To an account that had it before: it may get beyond its limits, and then nothing more. */
+void bd_buffer_return(bd_buffer *buffer, bd_account *account);
 
 /* An error of the device; DEVICE_LOST says that it must begin anew. Thread: any. */
 void bd_memory_note(bd_memory *memory, const bd_error *error);

@@ -58,7 +58,7 @@ static void end_name(bd_memory *memory, bd_named *named)
     if (buffer && --buffer->names == 0 && bd_buffer_is_shared(buffer)) {
         bd_account *before = bd_memory_account(memory, buffer->origin);
         if (before)
-            bd_error_free(bd_buffer_charge(buffer, before, &before));
+            bd_buffer_return(buffer, before);
     }
     named->holder->count--;
     release(named);
@@ -258,7 +258,7 @@ static bd_error *charge(const bd_holder *holder, bd_named_list *parts)
     }
     for (size_t i = done; error && i-- > 0;)
         if (parts->items[i].buffer)
-            bd_error_free(bd_buffer_charge(parts->items[i].buffer, before[i], &before[i]));
+            bd_buffer_return(parts->items[i].buffer, before[i]);
     bd_free(before);
     return error;
 }

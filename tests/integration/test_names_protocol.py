@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import pytest
 
 import wire
-from wire import CODES, Daemon, F32, eventually, frame, pack, unpack
+from wire import CODES, Daemon, F32, U8, eventually, frame, pack, unpack
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +198,41 @@ def test_a_value_of_several_names_is_the_sessions_again_after_the_last(daemon, c
             client.expect("DONE")
         assert own() == 8, publications
     assert client.report("STATS")["names"] == {"count": 0, "bytes": 0}
+
+
+def test_names_at_the_limit_of_memory():
+    """What does not fit is refused and changes nothing, what ends counts as its session's whatever that has by now."""
+    mib = 1 << 20
+    with Daemon("--session-memory=4MiB") as small:
+        client, reader = small.connect(), small.connect()
+
+        def owned():
+            rows = {row["session"]: row["device_bytes"] for row in reader.report("SESSIONS")}
+            return rows[client.session] // mib, reader.report("STATS")["names"]["bytes"] // mib
+
+        for ident in range(1, 4):
+            client.put(ident, U8, [mib], bytes([ident]) * mib)
+        client.send(export(1, "model", ["a", 1], ["b", 2], ["c", 3]))
+        client.expect("DONE")
+        assert owned() == (0, 3)
+        for ident in range(4, 7):
+            client.put(ident, U8, [mib], bytes([ident]) * mib)
+        for parts in (["a", 4], ["b", 5], ["c", 6]), (["a", 4], ["b", 4], ["c", 5]):
+            fails(client, export(2, "other", *parts), "LIMIT", "the principal's names: 1048576 bytes wanted, 4194304 of 4194304 in use")
+            assert owned() == (3, 3)
+        assert [part[0] for part in imported(reader, 3, "model", 1)] == ["a", "b", "c"]
+        assert reader.get(1, 4) == (U8, [mib], bytes([1]) * mib) and client.get(5, 5)[2] == bytes([5]) * mib
+        client.send(export(6, "more", ["a", 4], ["b", 4]))
+        client.expect("DONE")
+        assert owned() == (2, 4)
+        for name, after in (("more", (3, 3)), ("model", (6, 0))):
+            client.send(frame("UNEXPORT", [7, name]))
+            client.expect("DONE")
+            assert owned() == after
+        client.put(7, U8, [1], b"x")
+        assert client.sync(8)[1] == CODES["LIMIT"]
+        for one in (client, reader):
+            one.close()
+        check = small.connect()
+        assert eventually(lambda: check.report("STATS")["memory"]["device_bytes"] == 0, 60)
+        check.close()

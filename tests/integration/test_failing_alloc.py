@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every allocation of a handshake, a batch, an upload and a read fails once, in turn. The client gets its answer or a
-typed error; the daemon lives on, serves others and holds nothing afterwards."""
+"""Every allocation of a handshake, a batch, an upload, a read, a publication and a program's life fails once, in turn.
+The client gets its answer or a typed error; the daemon lives on, serves others and holds nothing afterwards."""
 
 import mmap
 import os
@@ -14,6 +14,7 @@ import pytest
 
 from baseline import Baseline
 from test_server_ops import batch, floats, record
+from test_names_protocol import export, signature
 from wire import BURND, CODES, F32, U8, Closed, Daemon, frame
 
 LIBRARY = pathlib.Path(BURND).parents[1] / "tests/failing_alloc.so"
@@ -88,17 +89,54 @@ def read(daemon, client):
     assert answer(client, "DATA")[1] == floats(1, 2, 3, 4)
 
 
+def publish(daemon, client):
+    """A name of two values, which is read, listed and ended."""
+    client.put(client.next, F32, [2, 2], floats(1, 2, 3, 4))
+    name, request = f"left/n{client.session}", 2000 + client.next
+    client.send(export(request, name, ["a", client.next], ["b/c", client.next]))
+    answer(client, "DONE")
+    client.send(frame("IMPORT", [request, name, client.next + 1, 9]))
+    answer(client, "IMPORTED")
+    assert client.get(client.next + 2, request)[2] == floats(1, 2, 3, 4)
+    client.send(batch(client.next + 3, record("free", [1]), record("free", [2]), record("free", [3])))
+    client.next += 3
+    client.send(frame("LIST_NAMES", [request, ""]))
+    answer(client, "REPORT")
+    client.send(frame("UNEXPORT", [request, name]))
+    answer(client, "DONE")
+
+
+def programs(daemon, client):
+    """A program that is registered, called, published, used by its name and dropped."""
+    name, request = f"left/p{client.session}", 4000 + client.next
+    client.send(frame("PROGRAM_DEFINE", [request, request, "square", 1, 2], record("matmul", 1, 1)))
+    answer(client, "DONE")
+    client.send(frame("EXPORT_PROGRAM", [request, name, request], signature([0, F32, [2, 2]], outputs=([F32, [2, 2]],))))
+    answer(client, "DONE")
+    client.send(frame("IMPORT_PROGRAM", [request, name, request + 1]))
+    answer(client, "IMPORTED")
+    for number in (request, request + 1):
+        client.send(batch(client.next, record("call", [client.next - 1], number, 1), record("free", [1])))
+        client.next += 1
+        client.send(frame("SYNC", [request]))
+        answer(client, "SYNCED")
+        client.send(frame("PROGRAM_DROP", [request, number]))
+        answer(client, "DONE")
+    client.send(frame("UNEXPORT", [request, name]))
+    answer(client, "DONE")
+
+
 def ready(daemon):
     """A session with one tensor, that has used all the ways once."""
     client = daemon.connect()
     client.put(1, F32, [2, 2], floats(1, 2, 3, 4))
     client.next = 2
-    for phase in (run_batch, upload, read):
+    for phase in (run_batch, upload, read, publish, programs):
         phase(daemon, client)
     return client
 
 
-@pytest.mark.parametrize("phase", [handshake, run_batch, upload, read])
+@pytest.mark.parametrize("phase", [handshake, run_batch, upload, read, publish, programs])
 def test_every_allocation_fails_once(phase, tmp_path):
     with Failing(tmp_path) as daemon:
         baseline = Baseline(daemon, lambda daemon: ready(daemon).close())
@@ -125,4 +163,8 @@ def test_every_allocation_fails_once(phase, tmp_path):
         assert failed >= min(count, MOST) // 2, (failed, count)
         client.close()
         other.close()
+        cleaner = daemon.connect()  # what those have published who were refused afterwards
+        cleaner.send(frame("UNEXPORT", [1, "left"]))
+        assert cleaner.receive()[0] in ("DONE", "ERROR")
+        cleaner.close()
         baseline.holds()

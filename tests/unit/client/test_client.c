@@ -6,6 +6,7 @@
 
 #include "loopback.h"
 #include "proto/base/alloc.h"
+#include "proto/name.h"
 
 static bd_client *client;
 static loopback loop;
@@ -180,6 +181,87 @@ START_TEST(forgotten_request)
 }
 END_TEST
 
+/* The answer to an import of two tensors; its size. */
+static size_t imported(const bd_pending *pending, uint8_t *frame, size_t room, size_t *out_head)
+{
+    uint8_t payload[256];
+    bd_pack pack = {.bytes = payload, .capacity = sizeof payload};
+    burn_tensor_type type = {.dtype = BURN_F32, .shape = {.rank = 1, .dims = {2}}};
+    bd_name_pack_import(&pack, "a", &type);
+    bd_name_pack_import(&pack, "b", &type);
+    bd_message answer = {.type = BD_MESSAGE_IMPORTED, .imported.request = pending->request};
+    *out_head = bd_message_encode(&answer, pack.used, frame, room);
+    memcpy(frame + *out_head, payload, pack.used);
+    return *out_head + pack.used;
+}
+
+static void expect_freed(uint64_t first)
+{
+    loopback_drain_all(&loop);
+    ck_assert_uint_gt(loop.records.count, 0);
+    const burn_op_record *record = &loop.records.items[loop.records.count - 1];
+    ck_assert_uint_eq(record->info->number, BURN_OP_FREE);
+    ck_assert_uint_eq(record->input_count, 2);
+    ck_assert_uint_eq(record->inputs[0].id, first);
+    ck_assert_uint_eq(record->inputs[1].id, first + 1);
+}
+
+START_TEST(what_a_forgotten_import_made_is_freed)
+{
+    loopback_open(&loop, 1 << 20);
+    uint8_t frame[1024];
+    uint64_t first = 0;
+    size_t head, parts[] = {0, 3}; /* how much of the payload comes before */
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        bd_pending *pending = bd_alloc_zeroed(sizeof *pending);
+        bd_client_import(client, "model", 100, &first, pending);
+        size_t size = imported(pending, frame, sizeof frame, &head);
+        size_t before = parts[i] ? head + parts[i] : 0;
+        ck_assert_ptr_null(bd_client_feed(client, frame, before));
+        bd_client_forget(client, pending);
+        bd_free(pending->report);
+        bd_free(pending);
+        ck_assert_uint_eq(loopback_count(&loop, "free"), i);
+        ck_assert_ptr_null(bd_client_feed(client, frame + before, size - before));
+        expect_freed(first);
+    }
+    bd_pending done = {0}; /* an interrupt came after the answer */
+    bd_client_import(client, "model", 100, &first, &done);
+    ck_assert_ptr_null(bd_client_feed(client, frame, imported(&done, frame, sizeof frame, &head)));
+    ck_assert(done.done);
+    bd_client_free_imported(client, &done);
+    bd_free(done.report);
+    expect_freed(first);
+    ck_assert_ptr_null(loopback_message(&loop, BD_MESSAGE_CANCEL)); /* the answer is needed */
+}
+END_TEST
+
+START_TEST(a_forgotten_import_that_made_nothing)
+{
+    loopback_open(&loop, 1 << 20);
+    uint64_t first = 0;
+    bd_pending refused = {0}, program = {0}, never = {0};
+    bd_client_import(client, "model", 100, &first, &refused);
+    bd_client_import_program(client, "next", 5, &program);
+    bd_client_import(client, "model", 100, &first, &never);
+    uint64_t number = program.request;
+    bd_client_forget(client, &refused);
+    bd_client_forget(client, &program);
+    bd_client_forget(client, &never);
+    loopback_send(&loop, &(bd_message){.type = BD_MESSAGE_ERROR,
+                                       .error = {.request = refused.request,
+                                                 .code = BD_CODE_NOT_FOUND,
+                                                 .text = bd_text_of("no such name")}}, NULL, 0);
+    loopback_drain_all(&loop);
+    ck_assert_uint_eq(loopback_count(&loop, "free"), 0);
+    loopback_send(&loop, &(bd_message){.type = BD_MESSAGE_IMPORTED, .imported.request = number},
+                  "\x93\0\0\0", 4);
+    loopback_drain_all(&loop);
+    ck_assert_uint_eq(loopback_message(&loop, BD_MESSAGE_PROGRAM_DROP)->program_drop.program, 5);
+    ck_assert_int_eq(bd_client_get_phase(client), BD_CLIENT_OPEN);
+}
+END_TEST
+
 START_TEST(pings_are_answered)
 {
     loopback_open(&loop, 1 << 20);
@@ -319,6 +401,8 @@ int main(void)
     tcase_add_test(cases, answer_of_another_size_is_refused);
     tcase_add_test(cases, errors_reach_their_request);
     tcase_add_test(cases, forgotten_request);
+    tcase_add_test(cases, what_a_forgotten_import_made_is_freed);
+    tcase_add_test(cases, a_forgotten_import_that_made_nothing);
     tcase_add_test(cases, pings_are_answered);
     tcase_add_test(cases, upload_small_and_in_chunks);
     tcase_add_test(cases, uploads_from_outside_keep_their_place);

@@ -228,7 +228,7 @@ def test_a_tensor_of_a_connection_that_is_gone():
 
 @pytest.mark.parametrize("settings, says", [
     ({"BURND_DRAIN_GRACE": "soon"}, 'burn.InvalidError: BURND_DRAIN_GRACE: drain_grace: "soon" is not a number'),
-    ({"BURND_WWW": "/nowhere/at/all"}, "/nowhere/at/all"), ({"BURND_LISTEN": "tcp://0.0.0.0:1"}, "burn.DeniedError: listen: tcp://0.0.0.0:1: plain TCP"),
+    ({"BURND_WWW": "/nowhere/at/all"}, "/nowhere/at/all"), ({"BURND_LISTEN": "tcp://0.0.0.0:1"}, "burn.DeniedError: BURND_LISTEN: listen: tcp://0.0.0.0:1: plain TCP"),
     ({"BURND_TARGET": "amx", "BURND_DEVICE": "vax"}, 'device: "vax" is not one of')])
 def test_why_a_private_daemon_does_not_start(settings, says):
     done = subprocess.run([sys.executable, "-c", "import burn; burn.ones(2)"], capture_output=True, text=True, timeout=60,

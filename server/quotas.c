@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/quotas.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,17 @@ static bd_error *find_kind(const char *name, size_t size, bd_quota_kind *out)
             (int)(size < 32 ? size : 32), name, quota_names);
 }
 
+/* With less credit than that of one session nobody gets in, no operator either. */
+static bd_error *check_limit(bd_quota_kind kind, uint64_t limit)
+{
+    if (kind == BD_QUOTA_QUEUE && limit && limit < credit_bytes_min)
+        BD_FAIL(INVALID,
+                "%" PRIu64 " bytes of credit let no session in: one has %" PRIu64
+                " at least; 4MiB would be right, or 0 for no limit",
+                limit, credit_bytes_min);
+    return NULL;
+}
+
 static bd_error *parse(const char *text, quota_line *out)
 {
     char key[64];
@@ -57,6 +69,7 @@ static bd_error *parse(const char *text, quota_line *out)
                 text);
     snprintf(key, sizeof key, "principal_%s", bd_quota_name(out->kind));
     BD_TRY_NOTE(bd_config_number(key, equals + 1, &limit), "quota %.100s", text);
+    BD_TRY_NOTE(check_limit(out->kind, (uint64_t)limit), "quota %.100s", text);
     out->principal_bytes = (size_t)(colon - text);
     out->limit = (uint64_t)limit;
     return NULL;
@@ -65,6 +78,9 @@ static bd_error *parse(const char *text, quota_line *out)
 bd_error *bd_quotas_check(const bd_config *config)
 {
     quota_line line;
+    bd_error *wrong = check_limit(BD_QUOTA_QUEUE, (uint64_t)config->principal_queue);
+    if (wrong)
+        return bd_config_blame(config, "principal_queue", 0, wrong);
     for (size_t i = 0; i < config->quota.count; i++) {
         bd_error *error = parse(config->quota.items[i], &line);
         if (error)

@@ -378,11 +378,18 @@ def test_operators_see_and_change_them(tokens, tmp_path):  # noqa: F811
     ("ci:sessions=2", "is not like token:NAME:memory=4GiB"), ("token:memory=4GiB", "is not like"), ("uid:me:ops=2", "is not like"), ("anonymous:a:ops=2", "is not like"),
     ("token:ci", "is not like"), ("token:ci:sessions", "is not like"),
     ("token:ci:beer=2", 'there is no quota "beer"; there are sessions'), ("token:ci:memory=2Gb", "has no known unit"),
-    ("uid:0:sessions=-1", "is not a number"), ("cert:CN=a%20b,O=c:compile=2", "has no unit; 2min would be right")])
+    ("uid:0:sessions=-1", "is not a number"), ("uid:0:queue=4194303", "4194303 bytes of credit let no session in: one has 4194304 at least"), ("cert:CN=a%20b,O=c:compile=2", "has no unit; 2min would be right")])
 def test_wrong_lines(line, text):
     done = subprocess.run([BURND, "--check-config", f"--quota={line}"], capture_output=True, text=True, timeout=20)
     assert done.returncode == 78 and text in done.stderr, done.stderr
     assert subprocess.run([BURND, "--check-config", "--quota=cert:CN=a%20b,O=c:memory=1GiB"], timeout=20).returncode == 0
+
+
+@pytest.mark.parametrize("value", ["1", "4194303", "4MiB", "0"])
+def test_credit_for_nobody_is_no_limit(value):
+    done = subprocess.run([BURND, "--check-config", f"--principal-queue={value}"], capture_output=True, text=True, timeout=20)
+    assert (done.returncode == 0) == (value in ("4MiB", "0")), done.stderr
+    assert done.returncode == 0 or f"{value} bytes of credit let no session in" in done.stderr and "4MiB would be right" in done.stderr
 
 
 def test_a_budget_is_not_new_for_who_comes_back():
@@ -402,8 +409,7 @@ def test_a_budget_is_not_new_for_who_comes_back():
             one.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("limit", ["0", "1"])
+@pytest.mark.parametrize("limit, kind", [(limit, kind) for limit in "01" for kind in KINDS if kind != "queue"])
 def test_the_smallest_limits(kind, limit):
     """0 is none. With 1 each request ends, the refused ones by an error that names the quota, and the session goes on."""
     refusals = []

@@ -82,7 +82,8 @@ bd_error *bd_attention_emit(bd_module *module, const bd_kir *program)
                               .element = functions[i].element,
                               .outer_role = functions[i].rows,
                               .inner_role = functions[i].columns,
-                              .scaled = functions[i].kind == BD_KIR_EPILOGUE};
+                              .scaled = functions[i].kind == BD_KIR_EPILOGUE,
+                              .is_short = functions[i].columns != BD_KIR_N};
         if (bd_gemm_phase(program, functions[i].kind))
             bd_block_emit(module, program, functions[i].name, &spec);
     }

@@ -20,6 +20,7 @@ typedef struct block_writer {
     LLVMValueRef memory, step;
     LLVMValueRef factors, factor; /* of all rows, of the row at hand; NULL: not scaled */
     LLVMValueRef start, count; /* of the columns that lie along the inner axis */
+    bool is_short;             /* as of the spec */
 } block_writer;
 
 /* The batch point's number, taken apart into positions. */
@@ -136,7 +137,7 @@ static void row_of_columns(block_writer *w, LLVMValueRef row)
     bd_emit *emit = w->emit;
     unsigned lanes = emit->lanes;
     LLVMValueRef zero = bd_emit_i64(emit, 0);
-    if (lanes > 1 && emit->module->target->masked && w->inner.count > 1) {
+    if (lanes > 1 && emit->module->target->masked && (w->inner.count > 1 || w->is_short)) {
         columns(w, row, zero, true); /* most stretches end within a vector or two */
         return;
     }
@@ -230,6 +231,7 @@ void bd_block_emit(bd_module *module, const bd_kir *program, const char *name,
                       .outer = side_of(program, spec->outer_role),
                       .inner = side_of(program, spec->inner_role),
                       .element = element,
+                      .is_short = spec->is_short,
                       .scalar = element == BURN_BF16 ? module->i16 : numbers};
     bd_emit *emit = w.emit = bd_emit_create(module, program, name);
     set_batch(emit);

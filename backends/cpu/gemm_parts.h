@@ -45,6 +45,7 @@ typedef struct bd_block_spec {
     int outer_role, inner_role; /* bd_kir_role or NO_ROLE; vectors lie along the inner one */
     bool turned;                /* rows of the block are inside, its columns outside */
     bool scaled;                /* ACC is what the block holds times its row's factor */
+    bool is_short;              /* rows have few vectors: one masked loop, which is less code */
 } bd_block_spec;
 void bd_block_emit(bd_module *module, const bd_kir *program, const char *name,
                    const bd_block_spec *spec);

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernel.h"
 
 bd_error *bd_loop_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
-/* Its form for long rows alone, for a caller that looks for "k" itself. */
+/* Its form for long rows alone, which lie in the cache, for a caller that looks for "k" itself. */
 bd_error *bd_loop_emit_long(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* The code stays the caller's until this succeeds. The program is only read during the call. */
 bd_error *bd_loop_create(const bd_target *target, const bd_kir *program, bd_loaded *code,

@@ -5,6 +5,7 @@
  *   e0, e1 …   one EACH phase over items and chunks (split)
  *   c0, c1 …   combines its partials; the last one also runs the ROW phases with their stores */
 #include <stdio.h>
+#include <string.h>
 
 #include "backends/cpu/loop.h"
 #include "backends/cpu/loop_parts.h"
@@ -559,6 +560,8 @@ bd_error *bd_loop_emit_long(bd_module *module, const bd_kir *program)
 {
     bd_loop_shape shape;
     BD_TRY(bd_loop_shape_of(module->target, program, &shape));
+    shape.stream_bytes = 0;
+    memset(shape.ahead_share, 0, sizeof shape.ahead_share);
     emit_whole(module, program, &shape, "k");
     return NULL;
 }

@@ -121,15 +121,69 @@ static bool reduces(const bd_region *region)
     return region->family != BD_REGION_LOOP || bd_region_axes_of_role(region, BD_KIR_SERIAL) > 0;
 }
 
+/* The last regions, by their last nodes, that read an external whose memory may be taken over. */
+typedef struct last_readers {
+    bd_node last, before; /* of the last region, and of the last one before it */
+} last_readers;
+
+/* NULL: it is none of those. */
+static last_readers *readers_of(const bd_plan_build_state *state, last_readers *readers,
+                                bd_node node)
+{
+    uint32_t count;
+    const bd_graph_external *externals = bd_graph_externals(state->plan->graph, &count);
+    const bd_graph_node *stored = bd_graph_at(state->plan->graph, node);
+    if (stored->kind != BD_NODE_EXTERNAL ||
+        !state->trace->externals[externals[stored->number].slot].dies)
+        return NULL;
+    return &readers[stored->number];
+}
+
+static last_readers *find_readers(const launch_state *launcher)
+{
+    bd_plan_build_state *state = launcher->state;
+    uint32_t count;
+    (void)bd_graph_externals(state->plan->graph, &count);
+    last_readers *readers = BD_ARENA_ARRAY(&state->scratch, last_readers, count + 1);
+    for (uint32_t i = 0; i < launcher->region_count; i++) {
+        bd_node key = last_of(state->fusion.regions.items[i]);
+        for (uint32_t k = 0; k < state->lowered[i].program->buffer_count; k++) {
+            last_readers *own = readers_of(state, readers, state->lowered[i].buffers[k]);
+            if (!own || key == own->last)
+                continue;
+            own->before = key > own->last ? own->last : key > own->before ? key : own->before;
+            own->last = key > own->last ? key : own->last;
+        }
+    }
+    return readers;
+}
+
+/* The last node of the other regions that read what this one reads last and may write over, as an
+ * updated parameter over the old one: behind them it needs no memory of its own. */
+static bd_node key_of_others(const launch_state *launcher, last_readers *readers, uint32_t region)
+{
+    const bd_lowered *lowered = &launcher->state->lowered[region];
+    bd_node own = last_of(launcher->state->fusion.regions.items[region]), latest = 0;
+    for (uint32_t k = 0; k < lowered->program->buffer_count; k++) {
+        const last_readers *of = readers_of(launcher->state, readers, lowered->buffers[k]);
+        if (of && of->last == own && of->before > latest)
+            latest = of->before;
+    }
+    return latest;
+}
+
 /* A region stands where its last node does. A reduction reads what is larger than what it writes,
  * so it stands behind the last region that it reads from: nothing is kept alive for it. */
 static void find_keys(launch_state *launcher)
 {
     bd_fusion *fusion = &launcher->state->fusion;
+    last_readers *readers = find_readers(launcher);
     for (uint32_t i = launcher->region_count; i-- > 0;) { /* in program order */
         bd_node ready = launcher->key_of[i], key = last_of(fusion->regions.items[i]);
-        if (ready > 0 && key > ready + DISTANCE_MAX && reduces(fusion->regions.items[i]))
-            key = ready;
+        if (ready > 0 && key > ready + DISTANCE_MAX && reduces(fusion->regions.items[i])) {
+            bd_node others = key_of_others(launcher, readers, i);
+            key = others > ready ? others : ready;
+        }
         launcher->key_of[i] = key;
         const bd_number_list *next = &fusion->successors.items[i];
         for (size_t k = 0; k < next->count; k++) {

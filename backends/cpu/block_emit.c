@@ -61,15 +61,78 @@ static unsigned axes_of(const side *s)
     return axes;
 }
 
-/* Takes the first point's number apart, if there are several axes; an extent of 0 has no points. */
+/* Whether something in the phase asks for positions on these axes besides addresses. */
+static bool asks_for(const bd_kir *program, const bd_kir_phase *phase, unsigned axes)
+{
+    for (int i = phase->first; i < phase->first + phase->count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        bool memory = bd_part_has_access(instr->code);
+        int guard = instr->code == BD_KIR_GUARD ? instr->index : memory ? instr->guard : -1;
+        if (instr->code == BD_KIR_INDEX && axes >> instr->index & 1)
+            return true;
+        if (guard >= 0 && (bd_kir_guard_axes(program, guard) & axes))
+            return true;
+    }
+    return false;
+}
+
+/* Whether all axes of a side count as one in each address; NULL: never. */
+static LLVMValueRef count_as_one(bd_emit *emit, const bd_kir_phase *phase, const side *s)
+{
+    LLVMBuilderRef b = emit->builder;
+    const bd_kir *program = emit->program;
+    LLVMValueRef all = NULL;
+    if (s->count < 2 || asks_for(program, phase, axes_of(s)))
+        return NULL;
+    for (int i = phase->first; i < phase->first + phase->count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (!bd_part_has_access(instr->code))
+            continue;
+        const bd_kir_int *strides = program->accesses[instr->index].strides;
+        for (int k = 0; k + 1 < s->count; k++) {
+            bd_kir_int outer = strides[s->axes[k]], inner = strides[s->axes[k + 1]];
+            if (bd_kir_int_is(outer, 0) && bd_kir_int_is(inner, 0))
+                continue;
+            LLVMValueRef reach = LLVMBuildMul(b, bd_emit_int(emit, inner), s->extents[k + 1], "");
+            LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, bd_emit_int(emit, outer), reach, "");
+            all = all ? LLVMBuildAnd(b, all, equal, "") : equal;
+        }
+    }
+    return all;
+}
+
+static void find_extents(bd_emit *emit, side *s)
+{
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef one = bd_emit_i64(emit, 1);
+    for (int i = 0; s->count > 1 && i < s->count; i++) {
+        LLVMValueRef extent = bd_emit_int(emit, emit->program->axes[s->axes[i]].extent);
+        LLVMValueRef some = LLVMBuildICmp(b, LLVMIntSGT, extent, one, "");
+        s->extents[i] = LLVMBuildSelect(b, some, extent, one, ""); /* of 0 there are no points */
+    }
+}
+
+/* Where addresses allow it, the innermost axis goes on through all others: vectors then do not end
+ * with each of its rows, which may have few elements. */
+static void join_axes(bd_emit *emit, const bd_kir_phase *phase, side *s)
+{
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef joined = count_as_one(emit, phase, s);
+    if (!joined)
+        return;
+    LLVMValueRef points = s->extents[0];
+    for (int i = 1; i < s->count; i++)
+        points = LLVMBuildMul(b, points, s->extents[i], "");
+    LLVMValueRef *innermost = &s->extents[s->count - 1];
+    *innermost = LLVMBuildSelect(b, joined, points, *innermost, "");
+}
+
+/* Takes the first point's number apart, if there are several axes. */
 static void find_digits(bd_emit *emit, side *s)
 {
     LLVMBuilderRef b = emit->builder;
-    LLVMValueRef rest = s->first, one = bd_emit_i64(emit, 1);
+    LLVMValueRef rest = s->first;
     for (int i = s->count - 1; s->count > 1 && i >= 0; i--) {
-        LLVMValueRef extent = bd_emit_int(emit, emit->program->axes[s->axes[i]].extent);
-        LLVMValueRef some = LLVMBuildICmp(b, LLVMIntSGT, extent, one, "");
-        s->extents[i] = LLVMBuildSelect(b, some, extent, one, "");
         s->digits[i] = i ? LLVMBuildURem(b, rest, s->extents[i], "") : rest;
         rest = i ? LLVMBuildUDiv(b, rest, s->extents[i], "") : rest;
     }
@@ -189,6 +252,9 @@ static void rows_of_block(block_writer *w, unsigned lanes)
     bd_emit *emit = w->emit;
     bd_emit_frame frame;
     LLVMValueRef digits[BD_KIR_AXES_MAX];
+    find_extents(emit, &w->outer);
+    find_extents(emit, &w->inner);
+    join_axes(emit, w->phase, &w->inner);
     find_digits(emit, &w->outer);
     find_digits(emit, &w->inner);
     LLVMValueRef index =

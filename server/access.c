@@ -247,8 +247,7 @@ bd_error *bd_access_revoke_token(bd_access *access, const bd_config *config, con
     bd_error *error = take_tokens(access, config, &tokens);
     bool was_there = !error && bd_tokens_remove(&tokens, which);
     if (!error && !was_here && !was_there)
-        error = BD_ERROR(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them",
-                         which);
+        error = bd_token_missing(which);
     error = put_tokens(access, config, &tokens, error);
     return error && was_here ? bd_error_note(error, "it is ended, but its line still stands")
                              : error;

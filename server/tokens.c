@@ -330,13 +330,17 @@ static bool is_over(const bd_token *token, const char *name)
     return strcmp(token->name, name) == 0 && bd_token_expired(token);
 }
 
+bd_error *bd_token_missing(const char *which)
+{
+    return BD_ERROR(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them", which);
+}
+
 bd_error *bd_tokens_rotate(bd_tokens *tokens, bd_token *made, int64_t until_s,
                            char secret[BD_TOKEN_SECRET_BYTES])
 {
     const bd_token *before = newest(tokens, made->name);
     if (!before)
-        BD_FAIL(NOT_FOUND, "there is no token \"%.64s\"; burnctl token list shows them",
-                made->name);
+        return bd_token_missing(made->name);
     BD_TRY(check_room(tokens, before->scopes));
     BD_TRY(bd_token_make(secret, made->digest));
     made->scopes = before->scopes;

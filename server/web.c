@@ -219,7 +219,8 @@ bool bd_web_refuse_plain(const bd_connection *connection)
                         reason_of(400), sizeof text - 1, text);
     connection->daemon->counters.plain_http++;
     connection->daemon->counters.http[400 - 100]++;
-    return send(connection->stream.fd, room, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) != 0;
+    (void)send(connection->stream.fd, room, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return true;
 }
 
 void bd_web_take(bd_connection *connection, const uint8_t *bytes, size_t size, size_t *out_taken)

@@ -16,6 +16,7 @@
 #include "server/net.h"
 #include "server/quotas.h"
 #include "server/state.h"
+#include "server/web_names.h"
 
 static const char tokens_file[] = "tokens";
 
@@ -140,6 +141,24 @@ static bd_error *load_users(const bd_config *config, bd_access *out)
     return NULL;
 }
 
+static bd_error *check_web_names(const bd_config *config)
+{
+    bd_error *error;
+    for (size_t i = 0; i < config->hosts.count; i++) {
+        error = bd_host_check(config->hosts.items[i]);
+        if (error)
+            return bd_config_blame(config, "hosts", i, error);
+    }
+    for (size_t i = 0; i < config->origins.count; i++) {
+        const char *origin = config->origins.items[i];
+        bool from_file = strcmp(origin, "null") == 0; /* as pages from a file say */
+        error = from_file ? NULL : bd_origin_check(origin, strlen(origin));
+        if (error)
+            return bd_config_blame(config, "origins", i, error);
+    }
+    return NULL;
+}
+
 static bd_error *load_scopes(const bd_config *config, unsigned *out)
 {
     const char *scopes = config->certificate_scopes;
@@ -161,6 +180,8 @@ bd_error *bd_access_load(const bd_config *config, bd_state_lock *lock, bd_access
         error = load_tokens(config, makes && tls, &made.tokens);
     if (!error)
         error = load_users(config, &made);
+    if (!error)
+        error = check_web_names(config);
     if (!error)
         error = load_scopes(config, &made.certificate_scopes);
     if (!error)

@@ -45,13 +45,71 @@ static void report_traffic(bd_daemon *daemon, bd_json *json)
 static void report_quotas(bd_daemon *daemon, const bd_principal *asker, bd_json *json)
 {
     bool all = asker->scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN);
-    bd_json_begin_object(json, "quota_refused");
-    for (int i = 0; i < BD_QUOTA_COUNT; i++)
-        bd_json_uint(json, bd_quota_name((bd_quota_kind)i), daemon->quotas.book.refused[i]);
-    bd_json_end_object(json);
+    if (all) {
+        bd_json_begin_object(json, "quota_refused");
+        for (int i = 0; i < BD_QUOTA_COUNT; i++)
+            bd_json_uint(json, bd_quota_name((bd_quota_kind)i), daemon->quotas.book.refused[i]);
+        bd_json_end_object(json);
+    }
     bd_quotas_report(&daemon->quotas, all ? NULL : asker->name, json);
 }
 
+static void report_engine(const bd_daemon *daemon, const bd_engine_stats *stats, bd_json *json)
+{
+    bd_json_begin_object(json, "kernels");
+    bd_json_uint(json, "compiles", stats->compiles);
+    bd_json_uint(json, "cache_hits", stats->cache_hits);
+    bd_json_uint(json, "code_bytes", stats->code_bytes);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "library");
+    bd_json_uint(json, "plans", stats->library_plans);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "plans");
+    bd_json_uint(json, "analyses", stats->analyses);
+    bd_json_uint(json, "replays", stats->replays);
+    bd_json_uint(json, "launches", stats->launches);
+    bd_json_uint(json, "fallbacks", stats->fallbacks);
+    bd_json_uint(json, "known", stats->known_plans);
+    bd_json_uint(json, "run_us", stats->run_us);
+    bd_json_uint(json, "lent_us", stats->lent_us);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "stream");
+    bd_json_uint(json, "ops", stats->ops);
+    bd_json_uint(json, "cuts", stats->cuts);
+    bd_json_uint(json, "tensors", stats->tensors);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "device");
+    bd_json_uint(json, "restarts", daemon->rebirth.restarts + stats->restarts);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "memory");
+    bd_json_uint(json, "device_bytes", stats->device_bytes);
+    bd_json_uint(json, "pool_bytes", stats->pool_bytes);
+    bd_json_uint(json, "cleared_bytes", stats->cleared_bytes);
+    bd_json_end_object(json);
+}
+
+/* What tells of others, or is the operator's. */
+static void report_operation(bd_daemon *daemon, const bd_engine_stats *stats, bd_json *json)
+{
+    bd_json_text(json, "needs_restart", daemon->needs_restart);
+    bd_json_begin_object(json, "drain");
+    bd_json_bool(json, "started", daemon->drain.started_ms != 0);
+    bd_json_uint(json, "sessions", daemon->drain.sessions);
+    bd_json_uint(json, "cut", daemon->drain.cut);
+    bd_json_uint(json, "most_ms", (uint64_t)daemon->config->drain_timeout);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "names");
+    bd_json_uint(json, "count", stats->names);
+    bd_json_uint(json, "bytes", stats->named_bytes);
+    bd_json_end_object(json);
+    bd_json_begin_object(json, "sessions");
+    bd_json_uint(json, "open", daemon->sessions.count);
+    bd_json_uint(json, "total", daemon->counters.sessions);
+    bd_json_end_object(json);
+    report_traffic(daemon, json);
+}
+
+/* The engine's counters are for all whom it serves: by them a program judges its own speed. */
 static void report_stats(bd_daemon *daemon, const bd_principal *asker, bd_json *json)
 {
     bd_engine_stats stats;
@@ -61,52 +119,9 @@ static void report_stats(bd_daemon *daemon, const bd_principal *asker, bd_json *
     bd_json_text(json, "node", daemon->access.node);
     bd_json_uint(json, "uptime_seconds",
                  (uint64_t)(bd_daemon_now_ms(daemon) - daemon->started_ms) / 1000);
-    bd_json_text(json, "needs_restart", daemon->needs_restart);
-    bd_json_begin_object(json, "drain");
-    bd_json_bool(json, "started", daemon->drain.started_ms != 0);
-    bd_json_uint(json, "sessions", daemon->drain.sessions);
-    bd_json_uint(json, "cut", daemon->drain.cut);
-    bd_json_uint(json, "most_ms", (uint64_t)daemon->config->drain_timeout);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "kernels");
-    bd_json_uint(json, "compiles", stats.compiles);
-    bd_json_uint(json, "cache_hits", stats.cache_hits);
-    bd_json_uint(json, "code_bytes", stats.code_bytes);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "library");
-    bd_json_uint(json, "plans", stats.library_plans);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "plans");
-    bd_json_uint(json, "analyses", stats.analyses);
-    bd_json_uint(json, "replays", stats.replays);
-    bd_json_uint(json, "launches", stats.launches);
-    bd_json_uint(json, "fallbacks", stats.fallbacks);
-    bd_json_uint(json, "known", stats.known_plans);
-    bd_json_uint(json, "run_us", stats.run_us);
-    bd_json_uint(json, "lent_us", stats.lent_us);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "stream");
-    bd_json_uint(json, "ops", stats.ops);
-    bd_json_uint(json, "cuts", stats.cuts);
-    bd_json_uint(json, "tensors", stats.tensors);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "device");
-    bd_json_uint(json, "restarts", daemon->rebirth.restarts + stats.restarts);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "memory");
-    bd_json_uint(json, "device_bytes", stats.device_bytes);
-    bd_json_uint(json, "pool_bytes", stats.pool_bytes);
-    bd_json_uint(json, "cleared_bytes", stats.cleared_bytes);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "names");
-    bd_json_uint(json, "count", stats.names);
-    bd_json_uint(json, "bytes", stats.named_bytes);
-    bd_json_end_object(json);
-    bd_json_begin_object(json, "sessions");
-    bd_json_uint(json, "open", daemon->sessions.count);
-    bd_json_uint(json, "total", daemon->counters.sessions);
-    bd_json_end_object(json);
-    report_traffic(daemon, json);
+    report_engine(daemon, &stats, json);
+    if (asker->scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN))
+        report_operation(daemon, &stats, json);
     report_quotas(daemon, asker, json);
     bd_json_end_object(json);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "proto/base/alloc.h"
+#include "server/web_names.h"
 
 enum { RANDOM_BYTES = 32, LINE_BYTES_MAX = 2048, FIELDS = 5 };
 
@@ -268,6 +269,11 @@ bd_error *bd_token_check(const bd_token *wanted)
                 BD_TOKEN_NAME_BYTES - 1);
     if (wanted->origins && !valid_origins(wanted->origins, strlen(wanted->origins)))
         BD_FAIL(INVALID, "an origin is written as https://example.org, with nothing behind it");
+    for (const char *at = wanted->origins; at && *at;) {
+        size_t part = strcspn(at, ",");
+        BD_TRY(bd_origin_check(at, part));
+        at += part + (at[part] == ',');
+    }
     return NULL;
 }
 

@@ -2,6 +2,8 @@
 #include "server/web_names.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -49,6 +51,63 @@ bool bd_host_allowed(const char *host, const char *local_address, const bd_text_
             return true;
     }
     return false;
+}
+
+/* ---- what can be allowed --------------------------------------------------------------------- */
+
+enum { WORD_BYTES = 256 };
+
+static bool is_name(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    struct in6_addr six;
+    return inet_pton(AF_INET6, text, &six) == 1 || (*text && !text[strspn(text, letters)]);
+}
+
+bd_error *bd_host_check(const char *name)
+{
+    char meant[WORD_BYTES];
+    struct in6_addr six;
+    const char *mark = strstr(name, "://"), *from = mark ? mark + 3 : name;
+    int size = snprintf(meant, sizeof meant, "%.*s", (int)strcspn(from, "/?#"), from);
+    bool is_short = size > 0 && size < WORD_BYTES;
+    if (is_short && inet_pton(AF_INET6, meant, &six) != 1)
+        split(from, meant); /* as that of a header */
+    meant[strcspn(meant, "/?#")] = '\0';
+    bool right = is_short && is_name(meant);
+    if (right && strcmp(meant, name) == 0)
+        return NULL;
+    BD_FAIL(INVALID,
+            "\"%.64s\" can match no Host: it is a name or an address alone, without scheme and "
+            "port; %.128s would be right",
+            name, right ? meant : "gpu.example");
+}
+
+bd_error *bd_origin_check(const char *origin, size_t size_bytes)
+{
+    char meant[WORD_BYTES + 8], text[WORD_BYTES];
+    snprintf(text, sizeof text, "%.*s", (int)(size_bytes < WORD_BYTES ? size_bytes : 0), origin);
+    const char *mark = strstr(text, "://"), *host = mark ? mark + 3 : text;
+    int scheme = (int)(mark ? mark - text : 0), count = (int)strcspn(host, "/?#");
+    snprintf(meant, sizeof meant, "%.*s://%.*s", mark ? scheme : 5, mark ? text : "https", count,
+             host);
+    for (char *at = meant; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    size_t size = strlen(meant);
+    if (size > 12 && strncmp(meant, "https://", 8) == 0 && strcmp(meant + size - 4, ":443") == 0)
+        meant[size - 4] = '\0';
+    if (size > 10 && strncmp(meant, "http://", 7) == 0 && strcmp(meant + size - 3, ":80") == 0)
+        meant[size - 3] = '\0';
+    bool plain = count && !strpbrk(text, "*@, ");
+    for (const char *at = text; *at; at++)
+        plain &= (unsigned char)*at < 0x7F; /* other letters are written as xn--… */
+    if (plain && strcmp(meant, text) == 0)
+        return NULL;
+    BD_FAIL(INVALID,
+            "\"%.64s\" is the origin of no page: browsers write scheme://host:port, small, without "
+            "a path, a usual port or a wildcard; %.128s would be right",
+            text, plain ? meant : "https://app.example");
 }
 
 bool bd_origin_allowed(const char *origin, const bd_text_list *origins, const char *own_host)

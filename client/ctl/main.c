@@ -117,8 +117,6 @@ static int parse_flag(int count, char **arguments, int *index, ctl_options *out)
         out->url = value;
     else if (which == SCOPE)
         out->token.scopes = value;
-    else if (which == HOST)
-        out->token.host = value;
     else if (which == O || which == OUTPUT)
         out->json = strcmp(value, "json") == 0;
     else if (which == COUNT)
@@ -131,6 +129,9 @@ static int parse_flag(int count, char **arguments, int *index, ctl_options *out)
         return complain_usage("--count is between 1 and 1000, not ", value), -1;
     if (which == EXPIRES && !ctl_parse_life(value, &out->token.seconds))
         return complain_usage("--expires is like 12h, 30d or never, not ", value), -1;
+    if (which == HOST && !ctl_take_host(&out->token, value))
+        return complain_usage("--host is a name or an address alone, as in gpu.example, without "
+                              "scheme and port; not ", *value ? value : "nothing"), -1;
     if (which == GRACE && (!ctl_parse_life(value, &out->token.grace_seconds) ||
                            !out->token.grace_seconds))
         return complain_usage("--grace is like 1h or 7d, not ", value), -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/ctl/tokens.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,23 @@ bool ctl_add_origin(ctl_token_options *options, const char *origin)
 {
     size_t used = strlen(options->origins), room = sizeof options->origins - used;
     return snprintf(options->origins + used, room, "%s%s", used ? "," : "", origin) < (int)room;
+}
+
+bool ctl_take_host(ctl_token_options *options, const char *host)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    char inner[64] = "";
+    struct in6_addr six;
+    size_t size = strlen(host);
+    bool bracketed = size > 2 && size < sizeof inner && host[0] == '[' && host[size - 1] == ']';
+    snprintf(inner, sizeof inner, "%.*s", (int)(bracketed ? size - 2 : size < 64 ? size : 0),
+             bracketed ? host + 1 : host);
+    bool is_six = inet_pton(AF_INET6, inner, &six) == 1;
+    if (!is_six && (!size || size > 253 || strspn(host, letters) != size || *host == '-'))
+        return false;
+    snprintf(options->host, sizeof options->host, is_six ? "[%s]" : "%s", is_six ? inner : host);
+    return true;
 }
 
 static json_t *read_json(char *own_text, const char **out_problem)
@@ -137,11 +155,11 @@ static json_t *url_of(const json_t *listener, const char *host)
 {
     const char *url = text_of(listener, "url"), *pin = text_of(listener, "pin");
     const char *port = strrchr(url, ':');
-    char name[256] = "", text[512];
+    char name[264] = "", text[520];
     if (!port || strncmp(url, "tls://", 6) != 0)
         return NULL;
     bool everywhere = strncmp(url + 6, "0.0.0.0:", 8) == 0 || strncmp(url + 6, "[::]:", 5) == 0;
-    if (host)
+    if (*host)
         snprintf(name, sizeof name, "%s", host);
     else if (!everywhere)
         snprintf(name, sizeof name, "%.*s", (int)(port - url - 6), url + 6);
@@ -149,6 +167,21 @@ static json_t *url_of(const json_t *listener, const char *host)
         return NULL;
     snprintf(text, sizeof text, "tls://%s%s?pin=%s", name, port, pin);
     return json_string(text);
+}
+
+/* Others may reach what this host does not, as behind a router: it is only said. */
+static void try_url(const char *url, const char *secret)
+{
+    burn_options options = {.struct_size = sizeof options, .url = url, .connect_timeout_ms = 3000};
+    burn_context *there = NULL;
+    setenv("BURN_TOKEN", secret, 1);
+    burn_status status = burn_open(&options, &there);
+    burn_close(there);
+    if (status != BURN_STATUS_OK && status != BURN_STATUS_DENIED && status != BURN_STATUS_LIMIT)
+        fprintf(stderr,
+                "burnctl: seen from here the URL leads to no daemon (%s); --host=NAME says by "
+                "which name others reach this one\n",
+                burn_last_error()->text);
 }
 
 json_t *ctl_invite(burn_context *context, const ctl_token_options *options,
@@ -167,8 +200,10 @@ json_t *ctl_invite(burn_context *context, const ctl_token_options *options,
     json_t *token = url ? make(context, options, options->name ? options->name : name,
                                burn_create_token, out_problem)
                         : NULL;
-    if (token)
+    if (token) {
         json_object_set(token, "url", url);
+        try_url(text_of(token, "url"), text_of(token, "token"));
+    }
     json_decref(url);
     return token;
 }

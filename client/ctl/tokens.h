@@ -13,7 +13,8 @@ enum { CTL_INVITE_SECONDS = 30 * 86400, CTL_GRACE_SECONDS = 86400 };
 
 typedef struct ctl_token_options {
     const char *verb, *name; /* of token: create, list, rotate, …; NULL for invite */
-    const char *scopes, *host;
+    const char *scopes;
+    char host[264]; /* "": the listener's, or this host's name */
     char origins[512]; /* separated by commas */
     bool life_given;
     uint64_t seconds;       /* until it expires; 0: never */
@@ -22,6 +23,8 @@ typedef struct ctl_token_options {
 
 /* "90s", "30min", "12h", "30d" or "never" to seconds. */
 bool ctl_parse_life(const char *text, uint64_t *out_seconds);
+/* What stands behind --host: a name, or an address without a port; false for anything else. */
+bool ctl_take_host(ctl_token_options *options, const char *host);
 /* One more origin; false if there is no room. */
 bool ctl_add_origin(ctl_token_options *options, const char *origin);
 /* What is to be shown. NULL if it failed: *out_problem says why, or burn_last_error. */

@@ -192,8 +192,8 @@ static void shut_down(bd_connection *connection, uint64_t request)
     bd_drain_ask(connection->daemon);
 }
 
-/* Its own work, or that of other sessions of a principal that is one. */
-static bool may_cancel(const bd_connection *connection, const bd_connection *target)
+/* Its own session, or others of a principal that is one. */
+static bool rules(const bd_connection *connection, const bd_connection *target)
 {
     const bd_principal *mine = &connection->session.principal;
     if (connection == target || (mine->scopes & BD_SCOPE_ADMIN))
@@ -210,7 +210,7 @@ bd_error *bd_admin_cancel_work(bd_connection *connection,
     const bd_connection *target = bd_map_get(&daemon->sessions, number);
     if (!connection->session.cancels_work)
         BD_FAIL(PROTOCOL, "CANCEL_WORK is for those who name the feature cancel_work in HELLO");
-    if (!target || !may_cancel(connection, target)) {
+    if (!target || !rules(connection, target)) {
         bd_session_answer_failure(connection, message->request,
                                   BD_ERROR(NOT_FOUND, "session %" PRIu64 " is unknown", number));
         return NULL;
@@ -219,6 +219,28 @@ bd_error *bd_admin_cancel_work(bd_connection *connection,
     bd_log(BD_LOG_INFO, "session", "work cancelled session=%" PRIu64 " by=\"%s\"", number,
            connection->session.principal.name);
     bd_engine_post(daemon->engine, bd_request_create(BD_REQUEST_CANCEL_WORK, number));
+    bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
+                                                 .done.request = message->request});
+    return NULL;
+}
+
+static bd_error *close_session(bd_connection *connection,
+                               const struct bd_message_close_session *message)
+{
+    bd_daemon *daemon = connection->daemon;
+    uint64_t number = message->session;
+    bd_connection *target = bd_map_get(&daemon->sessions, number);
+    if (!connection->session.closes_sessions)
+        BD_FAIL(UNSUPPORTED, "CLOSE_SESSION is for clients that name the feature close_session in "
+                             "HELLO");
+    if (!target || !rules(connection, target))
+        BD_FAIL(NOT_FOUND, "session %" PRIu64 " is unknown", number);
+    if (target == connection)
+        BD_FAIL(INVALID, "session %" PRIu64 " is this one, which ends by closing its connection",
+                number);
+    bd_log(BD_LOG_INFO, "admin", "session closed session=%" PRIu64 " principal=\"%s\" by=\"%s\"",
+           number, target->session.principal.name, connection->session.principal.name);
+    bd_session_end(target, BD_CODE_CANCELLED, "the session was closed from another one");
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
                                                  .done.request = message->request});
     return NULL;
@@ -240,6 +262,8 @@ void bd_admin_message(bd_connection *connection, const bd_message *message)
         list_tokens(connection, request);
     else if (message->type == BD_MESSAGE_LISTENERS)
         list_listeners(connection, request);
+    else if (message->type == BD_MESSAGE_CLOSE_SESSION)
+        error = close_session(connection, &message->close_session);
     else if (message->type == BD_MESSAGE_SHUTDOWN)
         shut_down(connection, request);
     else

@@ -71,7 +71,7 @@ bd_error *bd_connection_open(bd_daemon *daemon, int fd, bool tls)
         bd_free(connection);
         BD_FAIL(UNAVAILABLE, "cannot watch a connection: %s", uv_strerror(status));
     }
-    connection->in_handshake = tls;
+    connection->in_handshake = connection->is_tls = tls;
     daemon->handshakes += tls;
     connection->poll.data = connection;
     connection->next = daemon->connections;
@@ -96,8 +96,8 @@ void bd_connection_touch(bd_connection *connection)
 bd_transport bd_connection_transport(const bd_connection *connection)
 {
     if (connection->websocket)
-        return connection->stream.tls ? BD_TRANSPORT_WSS : BD_TRANSPORT_WS;
-    if (connection->stream.tls)
+        return connection->is_tls ? BD_TRANSPORT_WSS : BD_TRANSPORT_WS;
+    if (connection->is_tls)
         return BD_TRANSPORT_TLS;
     return connection->is_unix ? BD_TRANSPORT_UNIX : BD_TRANSPORT_TCP;
 }

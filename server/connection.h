@@ -35,7 +35,7 @@ struct bd_connection {
     uv_poll_t poll;
     bd_stream stream;
     int events; /* that poll waits for */
-    bool is_unix, in_unflushed;
+    bool is_unix, is_tls, in_unflushed;
     bool in_handshake; /* counted among the daemon's handshakes */
     uid_t peer_uid;
     pid_t peer_pid;

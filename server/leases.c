@@ -30,15 +30,7 @@ static bool has_session(const bd_connection *connection)
 static void end(bd_connection *connection, const char *why)
 {
     connection->daemon->access.refused[BD_REFUSAL_ENDED_TOKEN]++;
-    if (connection->state == BD_CONNECTION_DETACHED) {
-        bd_connection_close(connection); /* who comes back is told by RESUME's answer */
-        return;
-    }
-    bd_connection_send(connection,
-                       &(bd_message){.type = BD_MESSAGE_GOAWAY,
-                                     .goaway = {.code = BD_CODE_UNAUTHENTICATED,
-                                                .text = bd_text_of(why)}});
-    bd_connection_fail(connection, BD_ERROR(UNAUTHENTICATED, "%s", why));
+    bd_session_end(connection, BD_CODE_UNAUTHENTICATED, why);
 }
 
 /* Ends who has expired. True if somebody else will. */

@@ -35,14 +35,15 @@ static void print_build(bd_text_buffer *out, const bd_snapshot *m)
 
 static void print_connections(bd_text_buffer *out, const bd_snapshot *m)
 {
-    static const char *const state_names[] = {"opening", "http", "open", "closing"};
+    static const char *const state_names[] = {"opening", "http", "open", "waiting", "closing"};
     enum { STATES = sizeof state_names / sizeof *state_names };
     uint64_t counts[BD_TRANSPORT_COUNT][STATES] = {{0}};
     for (const bd_connection *at = m->daemon->connections; at; at = at->next) {
         int state = at->state == BD_CONNECTION_HTTP   ? 1
                     : at->state < BD_CONNECTION_OPEN  ? 0
                     : at->state == BD_CONNECTION_OPEN ? 2
-                                                      : 3;
+                    : at->state == BD_CONNECTION_DETACHED ? 3
+                                                          : 4;
         counts[bd_connection_transport(at)][state]++;
     }
     for (int i = 0; i < BD_TRANSPORT_COUNT; i++) {

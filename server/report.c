@@ -157,7 +157,8 @@ static void report_sessions(bd_daemon *daemon, bd_json *json)
          connection = connection->next) {
         const bd_session *session = &connection->session;
         bd_session_gauges gauges;
-        if (connection->state != BD_CONNECTION_OPEN || !session->number)
+        bool waits = connection->state == BD_CONNECTION_DETACHED;
+        if ((connection->state != BD_CONNECTION_OPEN && !waits) || !session->number)
             continue;
         bd_json_begin_object(json, NULL);
         bd_json_uint(json, "session", session->number);
@@ -169,11 +170,14 @@ static void report_sessions(bd_daemon *daemon, bd_json *json)
             bd_json_uint(json, "uid", connection->peer_uid);
             bd_json_uint(json, "pid", (uint64_t)connection->peer_pid);
         }
-        bd_json_text(json, "transport", connection->is_unix         ? "unix"
-                     : connection->stream.tls ? "tls"
-                                              : "tcp");
+        bd_json_text(json, "transport", connection->is_unix     ? "unix"
+                     : connection->is_tls ? "tls"
+                                          : "tcp");
         bd_json_uint(json, "seconds",
                      (uint64_t)(bd_daemon_now_ms(daemon) - session->opened_ms) / 1000);
+        bd_json_text(json, "state", waits ? "waiting" : "connected");
+        if (waits)
+            bd_json_uint(json, "seconds_left", bd_resume_ms_left(connection) / 1000);
         if (bd_engine_session_stats(daemon->engine, session->number, &gauges)) {
             bd_json_uint(json, "device_bytes", gauges.device_bytes);
             bd_json_uint(json, "tensors", gauges.tensors);

@@ -62,6 +62,14 @@ void bd_connection_lose(bd_connection *connection)
     bd_log(BD_LOG_INFO, "session", "lost session=%" PRIu64, connection->session.number);
 }
 
+uint64_t bd_resume_ms_left(const bd_connection *connection)
+{
+    bd_daemon *daemon = connection->daemon;
+    int64_t left_ms = connection->detached_ms + daemon->config->resume_grace -
+                      bd_daemon_now_ms(daemon);
+    return left_ms > 0 ? (uint64_t)left_ms : 0;
+}
+
 /* Equal in a time that does not tell where they differ. */
 static bool has_key(const bd_connection *connection, bd_text key)
 {

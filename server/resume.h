@@ -23,6 +23,8 @@ typedef struct bd_resume {
 
 /* Gives the session of a connection a key, if the transport and the configuration allow it. */
 void bd_resume_offer(bd_connection *connection);
+/* How long a session whose connection is lost still waits. */
+uint64_t bd_resume_ms_left(const bd_connection *connection);
 /* WELCOME is queued: what follows counts. */
 void bd_resume_begin(bd_connection *connection);
 /* Tells the client now and then how much came. */

@@ -220,6 +220,7 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
     case BD_MESSAGE_LISTENERS:
     case BD_MESSAGE_SHUTDOWN:
     case BD_MESSAGE_TOKEN_MINT:
+    case BD_MESSAGE_CLOSE_SESSION:
         bd_admin_message(connection, message);
         return NULL;
     default: /* the first message, or none: RESUME; what only a daemon sends */
@@ -278,6 +279,7 @@ static void take_features(bd_connection *connection, const struct bd_message_hel
     session->cancels_work = has_feature(hello, "cancel_work");
     session->mints = has_feature(hello, "mint");
     session->rotates = has_feature(hello, "rotate");
+    session->closes_sessions = has_feature(hello, "close_session");
     session->observes = has_feature(hello, "observe");
     connection->stream.takes_fds =
         connection->is_unix && connection->daemon->config->regions &&
@@ -368,6 +370,8 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
         features->items[features->count++] = bd_text_of("observe");
     if (session->rotates)
         features->items[features->count++] = bd_text_of("rotate");
+    if (session->closes_sessions)
+        features->items[features->count++] = bd_text_of("close_session");
     if (session->resume.is_on)
         features->items[features->count++] = bd_text_of("resume");
     bd_connection_send(connection, &welcome);
@@ -498,6 +502,19 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
 bool bd_session_busy(const bd_session *session)
 {
     return session->requests.count || session->downloads_first;
+}
+
+void bd_session_end(bd_connection *connection, bd_code code, const char *why)
+{
+    if (connection->state == BD_CONNECTION_DETACHED) {
+        bd_connection_close(connection);
+        return;
+    }
+    bd_connection_send(connection,
+                       &(bd_message){.type = BD_MESSAGE_GOAWAY,
+                                     .goaway = {.code = (uint64_t)code,
+                                                .text = bd_text_of(why)}});
+    bd_connection_fail(connection, bd_error_make(code, __FILE__, __LINE__, "%s", why));
 }
 
 void bd_session_close(bd_connection *connection)

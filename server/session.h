@@ -30,7 +30,7 @@ typedef struct bd_session {
     int64_t worked_ms; /* when something came that costs credit; 0: nothing has */
     int64_t heard_ms;  /* … and anything, by the last tick of a drain; … */
     int quiet_ticks;   /* … nothing in so many ticks before it */
-    bool answers_pings, mints, rotates, cancels_work;
+    bool answers_pings, mints, rotates, cancels_work, closes_sessions;
     bool observes; /* asks how the daemon is: a drain does not wait for it */
     bd_map requests;     /* numbers that the engine has yet to answer */
     bd_map uploads;      /* id → bd_upload */
@@ -68,6 +68,9 @@ bool bd_session_expect(bd_connection *connection, uint64_t request);
 void bd_session_answer_failure(bd_connection *connection, uint64_t request, bd_error *own_error);
 /* Credit that was taken up; given back to the client in larger portions. */
 void bd_session_return_credit(bd_connection *connection, uint64_t bytes);
+/* The daemon ends the session, also one that waits to be resumed: its client hears why, or learns
+ * by RESUME's answer that it is gone. */
+void bd_session_end(bd_connection *connection, bd_code code, const char *why);
 /* Frees all that the session holds, here and in the engine. */
 void bd_session_close(bd_connection *connection);
 

@@ -50,6 +50,7 @@ typedef struct bd_client_facts {
     bool mints;   /* the daemon knows TOKEN_MINT */
     bool rotates; /* the daemon knows TOKEN_ROTATE */
     bool cancels_work; /* the daemon knows CANCEL_WORK */
+    bool closes_sessions; /* the daemon knows CLOSE_SESSION */
     char resume_key[65]; /* "": a lost connection cannot be resumed */
     uint64_t resume_ms;
     uint32_t op_revision;
@@ -120,6 +121,8 @@ void bd_client_ping(bd_client *client, bd_pending *pending);
 void bd_client_ask(bd_client *client, bd_message_type type, bd_pending *pending);
 /* What the session (0: this one) has to do is dropped; only where facts say so. */
 void bd_client_cancel_work(bd_client *client, uint64_t session, bd_pending *pending);
+/* Ends another session; only where facts say so. */
+void bd_client_close_session(bd_client *client, uint64_t session, bd_pending *pending);
 /* Texts may be NULL; seconds 0: it never expires, a minted one in ten minutes. The answer is a
  * report with the token. */
 typedef struct bd_token_wish {

@@ -307,6 +307,15 @@ void bd_client_cancel_work(bd_client *client, uint64_t session, bd_pending *pend
     bd_client_send_control(client, &message);
 }
 
+void bd_client_close_session(bd_client *client, uint64_t session, bd_pending *pending)
+{
+    if (!begin(client, pending))
+        return;
+    bd_message message = {.type = BD_MESSAGE_CLOSE_SESSION,
+                          .close_session = {.request = pending->request, .session = session}};
+    enqueue(client, &message, NULL, 0);
+}
+
 void bd_client_ask_token(bd_client *client, bd_message_type type, const bd_token_wish *wish,
                          bd_pending *pending)
 {

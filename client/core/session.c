@@ -28,11 +28,12 @@ bd_client *bd_client_create(const char *library, const char *device, const char 
                                   .version = BURN_PROTOCOL_VERSION,
                                   .op_revision = burn_op_table_revision,
                                   .device = bd_text_of(device),
-                                  .features = {.count = 4,
+                                  .features = {.count = 5,
                                                .items = {bd_text_of("regions"),
                                                          bd_text_of("mint"),
                                                          bd_text_of("rotate"),
-                                                         bd_text_of("cancel_work")}},
+                                                         bd_text_of("cancel_work"),
+                                                         bd_text_of("close_session")}},
                                   .idle_ms = IDLE_MS,
                                   .token = bd_text_of(token)}};
     if (wishes & BD_CLIENT_RESUMES)
@@ -154,6 +155,7 @@ static void welcome(bd_client *client, const struct bd_message_welcome *message)
         facts->regions |= bd_text_equal(message->features.items[i], "regions");
         facts->mints |= bd_text_equal(message->features.items[i], "mint");
         facts->rotates |= bd_text_equal(message->features.items[i], "rotate");
+        facts->closes_sessions |= bd_text_equal(message->features.items[i], "close_session");
         facts->cancels_work |= bd_text_equal(message->features.items[i], "cancel_work");
     }
     client->credit_bytes = message->credit_bytes;

@@ -22,7 +22,7 @@ typedef struct ctl_command {
 static const ctl_command commands[] = {
     {"ping", "time from here to the daemon and back"},
     {"devices", "devices of the daemon"},
-    {"sessions", "open sessions with what they hold"},
+    {"sessions", "sessions with what they hold, those that wait to be resumed, too"},
     {"stats", "counters and gauges"},
     {"quotas", "what each identity uses of its quotas, and the limits (0: none)"},
     {"kernels", "compiled kernels"},
@@ -33,6 +33,7 @@ static const ctl_command commands[] = {
               "             revoke NAME, or NAME/ID for one of several; prune: revoke those that\n"
               "             have expired; mint [NAME]: one for a web page, for minutes"},
     {"cancel", "SESSION: drop what it has to do; those who wait for results hear of it"},
+    {"close", "SESSION: end it, also one that waits to be resumed"},
     {"reload", "read configuration, certificate and tokens again"},
     {"drain", "tell all sessions to end, and the daemon to end with the last; --wait for that"},
     {"shutdown", "the same"},
@@ -183,11 +184,11 @@ static int check_words(ctl_options *out)
     }
     if (strcmp(out->command, "token") == 0)
         return check_token(out);
-    if (strcmp(out->command, "cancel") == 0) {
-        if (out->word_count != 2 || strspn(verb, "0123456789") != strlen(verb))
-            return complain_usage("cancel needs the number of a session, not ",
-                                  verb ? verb : "nothing");
-        return EXIT_OK;
+    if (strcmp(out->command, "cancel") == 0 || strcmp(out->command, "close") == 0) {
+        if (out->word_count == 2 && strspn(verb, "0123456789") == strlen(verb))
+            return EXIT_OK;
+        fprintf(stderr, "burnctl: %s: ", out->command);
+        return complain_usage("the number of a session is needed, not ", verb ? verb : "nothing");
     }
     return out->word_count == 1 ? EXIT_OK : complain_usage("not understood: ", verb);
 }
@@ -436,15 +437,24 @@ static int obey_token(burn_context *context, const ctl_options *options)
     return EXIT_OK;
 }
 
+/* An end to a session, or to its work. */
+static int end_of(burn_context *context, const ctl_options *options)
+{
+    uint64_t session = strtoull(options->words[1], NULL, 10);
+    bool closes = strcmp(options->command, "close") == 0;
+    burn_status status =
+        closes ? burn_close_session(context, session) : burn_cancel(context, session);
+    return status == BURN_STATUS_OK ? EXIT_OK : complain(options->command);
+}
+
 static int obey(burn_context *context, const ctl_options *options)
 {
     if (strcmp(options->command, "token") == 0 || strcmp(options->command, "invite") == 0)
         return obey_token(context, options);
     if (strcmp(options->command, "reload") == 0)
         return reload(context, options);
-    if (strcmp(options->command, "cancel") == 0)
-        return burn_cancel(context, strtoull(options->words[1], NULL, 10)) == BURN_STATUS_OK
-                   ? EXIT_OK : complain("cancel");
+    if (strcmp(options->command, "cancel") == 0 || strcmp(options->command, "close") == 0)
+        return end_of(context, options);
     if (strcmp(options->command, "ping") == 0)
         return ping(context, options);
     if (strcmp(options->command, "shutdown") == 0 || strcmp(options->command, "drain") == 0)

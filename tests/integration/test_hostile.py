@@ -29,10 +29,11 @@ CLIENTS, FRAMES = (400, 200) if LONG else (60, 100)
 TEXT = (ROOT / "proto/messages.def").read_text()
 MESSAGES = {name: re.findall(r"FIELD\((\w+), (\w+)", body) for name, body in re.findall(r"BEGIN\((\w+),(.*?)END\(\1\)", TEXT, re.S)}
 # SHUTDOWN ends the daemon; the others end clients of others, and have tests of their own.
-LEFT_OUT = {"SHUTDOWN", "CANCEL_WORK", "TOKEN_REVOKE", "TOKEN_ROTATE"}
+LEFT_OUT = {"SHUTDOWN", "CANCEL_WORK", "TOKEN_REVOKE", "TOKEN_ROTATE", "CLOSE_SESSION"}
 FATAL = {name for name in MESSAGES if re.search(rf"BEGIN\({name}, \d+, \w+, DAEMON", TEXT)} | {"HELLO", "RESUME", "RECEIVED", "BYE"}  # end the connection
 OF_FEATURES = {"REGION_ADD": "regions", "REGION_DROP": "regions", "PUT_REGION": "regions", "GET_REGION": "regions", "REGION_TAKEN": "regions",
-               "TOKEN_MINT": "mint", "TOKEN_ROTATE": "rotate", "CANCEL_WORK": "cancel_work"}
+               "TOKEN_MINT": "mint", "TOKEN_ROTATE": "rotate", "CANCEL_WORK": "cancel_work",
+               "CLOSE_SESSION": "close_session"}
 FEATURES = ["regions", "cancel_work", "mint", "rotate", "resume", "names", "programs"]
 NAMES = ["", "a", "a/b", "public/a", "public", "a//b", "public/\u00e4", "token", "alice", "x" * 300, "infer", "infer,compute", "admin", "*"]
 

@@ -155,6 +155,10 @@ BURN_API burn_status burn_report(burn_context *context, const char *kind, char *
  * tensors stay. From another thread while one waits, or for another session of the same user (see
  * "sessions", or burn_session there). An interrupt of a wait alone drops nothing. */
 BURN_API burn_status burn_cancel(burn_context *context, uint64_t session);
+/* Ends another session (see "sessions"), also one whose connection is lost and that waits to be
+ * resumed: of the same user, or any with the scope admin. Its client gets
+ * BURN_STATUS_CANCELLED. */
+BURN_API burn_status burn_close_session(burn_context *context, uint64_t session);
 /* Drains the daemon as SIGTERM does. */
 BURN_API burn_status burn_shutdown(burn_context *context);
 /* Reads configuration, certificate and tokens again as SIGHUP does; fails if they are wrong. */

@@ -444,6 +444,7 @@ START_TEST(what_no_message_can_say)
         ck_assert_int_ne(burn_export(context, "a", &text, &a, 1, 1), BURN_STATUS_OK);
     }
     ck_assert_int_eq(burn_cancel(context, UINT64_MAX), BURN_STATUS_INVALID);
+    ck_assert_int_eq(burn_close_session(context, UINT64_MAX), BURN_STATUS_INVALID);
     ck_assert_int_eq(burn_create_token(context, "a", "", UINT64_MAX, "", &json),
                      BURN_STATUS_INVALID);
     ck_assert_int_eq(burn_mint_token(context, "a", "", UINT64_MAX, "", &json),

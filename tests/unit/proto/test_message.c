@@ -175,7 +175,7 @@ START_TEST(round_trip)
             check_same(&message, &back);
         }
     }
-    ck_assert_int_eq(types, 50);
+    ck_assert_int_eq(types, 51);
 }
 END_TEST
 

@@ -164,6 +164,8 @@ static void list_listeners(bd_connection *connection, uint64_t request)
     bd_json_begin_array(&json, NULL);
     for (int i = 0; i < daemon->listener_count; i++) {
         const bd_listener *listener = &daemon->listeners[i];
+        if (listener->fd < 0)
+            continue;
         char pin[BD_TLS_PIN_BYTES + 8] = "";
         if (listener->address.is_tls && daemon->access.tls)
             snprintf(pin, sizeof pin, "sha256:%s", bd_tls_pin(daemon->access.tls));

@@ -26,6 +26,7 @@ enum {
     TICK_MS = 250,
     DRAIN_TICK_MS = 50,
     ACCEPTS_A_TURN = 64,
+    WAITING_TURNS = 9, /* take all that a socket's queue holds */
 };
 
 /* For what the device has begun and nobody waits for; after a second signal, or the end of the only
@@ -48,11 +49,22 @@ static void await_listener(bd_listener *listener);
 static void on_wake(uv_async_t *wake);
 static void on_signal(uv_signal_t *handle, int number);
 static void on_hang_up(uv_signal_t *handle, int number);
+static void heed_signals(bd_daemon *daemon);
 static void on_tick(uv_timer_t *timer);
 
 int64_t bd_daemon_now_ms(bd_daemon *daemon)
 {
     return (int64_t)uv_now(&daemon->loop) + 1; /* never 0, which stands for "not" */
+}
+
+/* The daemon before this one drains: who connects from now on waits for this one. It may be long;
+ * until then a signal ends this one as it ends any process. */
+static bd_error *listen_early(void *user)
+{
+    bd_daemon *daemon = user;
+    uv_signal_stop(&daemon->terminate);
+    uv_signal_stop(&daemon->interrupt);
+    return open_listeners(daemon);
 }
 
 bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader, int embedded_fd,
@@ -63,7 +75,8 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
     daemon->reader = *reader;
     daemon->embedded = embedded_fd >= 0;
     daemon->www_fd = -1;
-    daemon->state_lock = (bd_state_lock){.fd = -1, .waits = true};
+    daemon->state_lock = (bd_state_lock){.fd = -1, .waits = true, .on_drain = listen_early,
+                                         .user = daemon};
     uint64_t files = bd_net_raise_file_limit();
     daemon->connection_max = files > 2 * BD_DESCRIPTORS_RESERVED
                                  ? (size_t)files - BD_DESCRIPTORS_RESERVED
@@ -80,9 +93,10 @@ bd_error *bd_daemon_open(const bd_config *config, const bd_config_reader *reader
     error = daemon->embedded ? NULL
                              : bd_access_load(config, &daemon->state_lock, &daemon->access);
     daemon->state_lock.waits = false; /* the loop never does */
+    heed_signals(daemon);
     if (!error && *config->www)
         error = bd_config_blame_one(config, "www", bd_files_open(config->www, &daemon->www_fd));
-    if (!error && !daemon->embedded)
+    if (!error && !daemon->embedded && !daemon->listener_count)
         error = open_listeners(daemon);
     if (!error)
         error = open_engine(daemon);
@@ -202,10 +216,15 @@ static bd_error *open_loop(bd_daemon *daemon)
     daemon->wake.data = daemon->tick.data = daemon->lease.data = daemon->later.data =
         daemon->watchdog.data = daemon->terminate.data = daemon->interrupt.data =
             daemon->hang_up.data = daemon;
+    heed_signals(daemon);
+    return NULL;
+}
+
+static void heed_signals(bd_daemon *daemon)
+{
     uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
     uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
     uv_signal_start(&daemon->hang_up, on_hang_up, SIGHUP);
-    return NULL;
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -346,7 +365,8 @@ static bd_error *open_listener(bd_daemon *daemon, const char *url)
         BD_FAIL(LIMIT, "more than %d addresses to listen on", BD_LISTENERS_MAX);
     bd_listener *listener = &daemon->listeners[daemon->listener_count];
     listener->fd = -1;
-    bool for_others = daemon->access.users.count || daemon->access.groups.count;
+    const bd_config *config = daemon->config;
+    bool for_others = config->allow_users.count || config->allow_groups.count;
     BD_TRY(bd_net_listen(url, for_others, &listener->fd, &listener->address));
     int status = uv_poll_init(&daemon->loop, &listener->poll, listener->fd);
     if (status != 0) {
@@ -385,28 +405,53 @@ static bd_error *open_listeners(bd_daemon *daemon)
     return open_listener(daemon, url);
 }
 
-void bd_daemon_rest_listeners(bd_daemon *daemon, bool all)
+static void rest(bd_listener *listener)
+{
+    uv_poll_stop(&listener->poll);
+    listener->paused = false;
+}
+
+void bd_daemon_rest_listeners(bd_daemon *daemon)
+{
+    for (int i = 0; i < daemon->listener_count; i++)
+        rest(&daemon->listeners[i]);
+}
+
+static void close_listener(bd_listener *listener)
+{
+    if (listener->fd < 0)
+        return;
+    rest(listener);
+    uv_close((uv_handle_t *)&listener->poll, NULL);
+    bd_net_close_listener(listener->fd, &listener->address);
+    listener->fd = -1;
+}
+
+/* Who has connected already still hears why he is not let in. */
+static void leave_address(bd_listener *listener)
+{
+    if (bd_net_step_aside(&listener->address)) {
+        bd_net_url(listener->fd, &listener->address, listener->url, sizeof listener->url);
+        bd_log(BD_LOG_INFO, "daemon", "listening for observers url=\"%s\"", listener->url);
+        return;
+    }
+    for (int i = 0; i < WAITING_TURNS; i++)
+        on_incoming(&listener->poll, 0, UV_READABLE);
+    close_listener(listener);
+}
+
+void bd_daemon_leave_addresses(bd_daemon *daemon)
 {
     for (int i = 0; i < daemon->listener_count; i++) {
-        if (!all && !daemon->listeners[i].address.is_managed)
-            continue;
-        uv_poll_stop(&daemon->listeners[i].poll);
-        daemon->listeners[i].paused = false;
+        bd_listener *listener = &daemon->listeners[i];
+        listener->address.is_managed ? rest(listener) : leave_address(listener);
     }
 }
 
 static void close_listeners(bd_daemon *daemon)
 {
-    for (int i = 0; i < daemon->listener_count; i++) {
-        bd_listener *listener = &daemon->listeners[i];
-        if (listener->fd < 0)
-            continue;
-        uv_poll_stop(&listener->poll);
-        uv_close((uv_handle_t *)&listener->poll, NULL);
-        bd_net_close_listener(listener->fd, &listener->address);
-        listener->fd = -1;
-        listener->paused = false;
-    }
+    for (int i = 0; i < daemon->listener_count; i++)
+        close_listener(&daemon->listeners[i]);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -130,8 +130,11 @@ void bd_daemon_close(bd_daemon *daemon);
 
 /* The loop is left after this turn. */
 void bd_daemon_stop(bd_daemon *daemon);
-/* Who connects to a service manager's sockets, or to any of them, waits for the next process. */
-void bd_daemon_rest_listeners(bd_daemon *daemon, bool all);
+/* Who connects to a service manager's sockets waits for the next process. */
+void bd_daemon_rest_listeners(bd_daemon *daemon);
+/* The same, and the addresses of the daemon's own sockets are free for another daemon: observers
+ * find a Unix socket beside its old place. */
+void bd_daemon_leave_addresses(bd_daemon *daemon);
 /* A connection is gone: the drain, or an embedded daemon, may be over. */
 void bd_daemon_connection_closed(bd_daemon *daemon);
 /* Something happened: the loop stays awake, and memory is put by again. */

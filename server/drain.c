@@ -135,7 +135,12 @@ void bd_drain_start(bd_daemon *daemon)
     drain->sessions = count_sessions(daemon);
     bd_log(BD_LOG_INFO, "daemon", "draining sessions=%zu connections=%zu most_ms=%" PRId64,
            drain->sessions, daemon->connection_count, most_ms(daemon));
-    bd_daemon_rest_listeners(daemon, cause != NULL);
+    if (cause) {
+        bd_daemon_rest_listeners(daemon);
+    } else {
+        bd_state_lock_say(&daemon->state_lock, most_ms(daemon));
+        bd_daemon_leave_addresses(daemon);
+    }
     for (bd_connection *connection = daemon->connections; connection;
          connection = connection->next) {
         if (connection->state == BD_CONNECTION_OPEN)

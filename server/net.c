@@ -130,11 +130,27 @@ bd_error *bd_net_listen(const char *url, bool for_others, int *out_fd, bd_addres
     return NULL;
 }
 
-void bd_net_close_listener(int fd, const bd_address *address)
+/* The file at the path is the socket's. */
+static bool is_there(const bd_address *address)
 {
     struct stat status;
-    if (address->is_unix && lstat(address->path, &status) == 0 &&
-        status.st_dev == address->device && status.st_ino == address->inode)
+    return address->is_unix && lstat(address->path, &status) == 0 &&
+           status.st_dev == address->device && status.st_ino == address->inode;
+}
+
+bool bd_net_step_aside(bd_address *address)
+{
+    char aside[sizeof address->path];
+    int size = snprintf(aside, sizeof aside, "%s.draining", address->path);
+    if (size >= (int)sizeof aside || !is_there(address) || rename(address->path, aside) != 0)
+        return false;
+    memcpy(address->path, aside, sizeof aside);
+    return true;
+}
+
+void bd_net_close_listener(int fd, const bd_address *address)
+{
+    if (is_there(address))
         unlink(address->path);
     close(fd);
 }

@@ -15,6 +15,9 @@
  * answers is a CONFLICT. */
 bd_error *bd_net_listen(const char *url, bool for_others, int *out_fd,
                         bd_address *out_address) BD_MUST_USE;
+/* The file of a Unix socket that this process made gets the name "….draining": the old one is free
+ * for another socket, and who comes by the new one is still heard. False if there is no such. */
+bool bd_net_step_aside(bd_address *address);
 /* Removes the socket file if it is still the one that fd was bound to; closes fd. */
 void bd_net_close_listener(int fd, const bd_address *address);
 /* "unix:///path", "tls://0.0.0.0:7867" or "tcp://127.0.0.1:4711?insecure", with the real port. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,7 +14,12 @@
 #include "proto/base/log.h"
 #include "server/state.h"
 
-enum { OWNER_BYTES = 96, TRIES = 100, PAUSE_NS = 50 * 1000 * 1000 };
+enum { OWNER_BYTES = 96, TRIES = 100, PAUSE_MS = 50, NS_PER_MS = 1000000 };
+
+typedef struct lock_owner {
+    char text[OWNER_BYTES]; /* " with the pid 1234 (host a)"; "" if that is not known */
+    int64_t drains_ms;      /* how long at most, when it began to; 0: it does not */
+} lock_owner;
 
 /* Whether the path still names that file: the folder may have been made anew. */
 static bool is_at(int fd, const char *path)
@@ -23,29 +29,32 @@ static bool is_at(int fd, const char *path)
            held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-/* "pid 1234 of host", as its owner wrote it. */
-static void read_owner(int fd, char owner[OWNER_BYTES])
+static void read_owner(int fd, lock_owner *out)
 {
     long long pid = 0;
     char text[OWNER_BYTES] = "", host[65] = "";
-    ssize_t size = pread(fd, text, sizeof text - 1, 0);
-    if (size > 0 && sscanf(text, "%lld %64s", &pid, host) == 2)
-        snprintf(owner, OWNER_BYTES, " with the pid %lld (host %s)", pid, host);
-    else
-        owner[0] = '\0';
+    *out = (lock_owner){0};
+    if (pread(fd, text, sizeof text - 1, 0) > 0 &&
+        sscanf(text, "%lld %64s draining %" SCNd64, &pid, host, &out->drains_ms) >= 2)
+        snprintf(out->text, sizeof out->text, " with the pid %lld (host %s)", pid, host);
 }
 
-static void write_owner(int fd)
+/* "1234 host", or "1234 host draining 30000". */
+static void write_owner(int fd, int64_t drains_ms)
 {
-    char host[65] = "";
+    char host[65] = "", text[OWNER_BYTES];
     if (gethostname(host, sizeof host - 1) != 0 || !*host)
         snprintf(host, sizeof host, "localhost");
-    if (ftruncate(fd, 0) != 0 || dprintf(fd, "%lld %s\n", (long long)getpid(), host) < 0)
+    int size = snprintf(text, sizeof text, "%lld %s", (long long)getpid(), host);
+    if (drains_ms)
+        size += snprintf(text + size, sizeof text - (size_t)size, " draining %" PRId64, drains_ms);
+    text[size++] = '\n';
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)size, 0) != size)
         bd_log(BD_LOG_WARN, "state", "cannot write the lock's owner: %s", strerror(errno));
 }
 
 /* *out_fd -1: another one has it. */
-static bd_error *attempt(const char *path, int *out_fd, char owner[OWNER_BYTES])
+static bd_error *attempt(const char *path, int *out_fd, lock_owner *out_owner)
 {
     *out_fd = -1;
     for (;;) {
@@ -54,12 +63,12 @@ static bd_error *attempt(const char *path, int *out_fd, char owner[OWNER_BYTES])
             BD_FAIL(UNAVAILABLE, "cannot open %.200s: %s", path, strerror(errno));
         int number = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
         if (number == 0 && is_at(fd, path)) {
-            write_owner(fd);
+            write_owner(fd, 0);
             *out_fd = fd;
             return NULL;
         }
         if (number == EWOULDBLOCK)
-            read_owner(fd, owner);
+            read_owner(fd, out_owner);
         close(fd);
         if (number == EWOULDBLOCK)
             return NULL;
@@ -68,9 +77,32 @@ static bd_error *attempt(const char *path, int *out_fd, char owner[OWNER_BYTES])
     }
 }
 
+/* An owner that drains has ended when its time is over, or as much later as its device takes. */
+static bd_error *await(bd_state_lock *lock, const char *folder, const char *path,
+                       lock_owner *owner)
+{
+    int64_t tries = TRIES;
+    bool drains = false;
+    bd_log(BD_LOG_INFO, "state", "waiting for the burnd%s to leave folder=\"%s\"", owner->text,
+           folder);
+    for (int64_t i = 0; lock->fd < 0 && i < tries; i++) {
+        if (owner->drains_ms && !drains) {
+            drains = true;
+            tries = i + owner->drains_ms / PAUSE_MS + 2 * TRIES;
+            bd_log(BD_LOG_INFO, "state", "it drains, and ends within ms=%" PRId64,
+                   owner->drains_ms);
+            BD_TRY(lock->on_drain(lock->user));
+        }
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * NS_PER_MS}, NULL);
+        BD_TRY(attempt(path, &lock->fd, owner));
+    }
+    return NULL;
+}
+
 bd_error *bd_state_lock_take(bd_state_lock *lock, const bd_config *config)
 {
-    char folder[BD_STATE_PATH_BYTES], path[BD_STATE_PATH_BYTES], owner[OWNER_BYTES] = "";
+    char folder[BD_STATE_PATH_BYTES], path[BD_STATE_PATH_BYTES];
+    lock_owner owner = {0};
     BD_TRY(bd_state_path(config, NULL, folder));
     BD_TRY(bd_state_path(config, "lock", path));
     if (is_at(lock->fd, path))
@@ -79,20 +111,21 @@ bd_error *bd_state_lock_take(bd_state_lock *lock, const bd_config *config)
     BD_TRY(bd_state_prepare(config));
     if (access(folder, W_OK) != 0)
         return NULL;
-    BD_TRY(attempt(path, &lock->fd, owner));
+    BD_TRY(attempt(path, &lock->fd, &owner));
     if (lock->fd < 0 && lock->waits)
-        bd_log(BD_LOG_INFO, "state", "waiting for the burnd%s to leave folder=\"%s\"", owner,
-               folder);
-    for (int i = 0; lock->fd < 0 && lock->waits && i < TRIES; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        BD_TRY(attempt(path, &lock->fd, owner));
-    }
+        BD_TRY(await(lock, folder, path, &owner));
     if (lock->fd < 0)
         BD_FAIL(CONFLICT,
                 "the state folder %.200s is in use by the burnd%s; end that one, or give this one "
                 "a folder of its own by state_dir",
-                folder, owner);
+                folder, owner.text);
     return NULL;
+}
+
+void bd_state_lock_say(const bd_state_lock *lock, int64_t most_ms)
+{
+    if (lock->fd >= 0)
+        write_owner(lock->fd, most_ms);
 }
 
 void bd_state_lock_drop(bd_state_lock *lock)

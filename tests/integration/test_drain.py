@@ -34,12 +34,23 @@ def begun(daemon):
     assert eventually(lambda: "draining sessions=" in daemon.text(), 60)
 
 
+def aside(daemon):
+    """Where observers find it while it drains."""
+    return daemon.path + ".draining"
+
+
+def connect(path):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(path)
+    return sock
+
+
 def summary(daemon):
     return [int(number) for number in re.search(r"drained sessions=(\d+) cut=(\d+)", daemon.text()).groups()]
 
 
 def curl(daemon, page):
-    run = subprocess.run(["curl", "-s", "-w", "%{http_code}", "--unix-socket", daemon.path, "http://localhost" + page],
+    run = subprocess.run(["curl", "-s", "-w", "%{http_code}", "--unix-socket", aside(daemon), "http://localhost" + page],
                          capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run
     return int(run.stdout[-3:]), run.stdout[:-3]
@@ -131,7 +142,7 @@ def test_a_second_signal_counts_whom_it_cuts():
 def test_operators_and_probes_look_on_while_it_drains():
     with Daemon("--drain-timeout=1h", "--write-timeout=1h", tcp=True) as daemon:
         client = held(daemon)
-        url = "unix://" + daemon.path
+        url = "unix://" + aside(daemon)
         daemon.process.terminate()
         begun(daemon)
         assert curl(daemon, "/livez") == (200, "alive\n")
@@ -142,34 +153,22 @@ def test_operators_and_probes_look_on_while_it_drains():
         assert stats["drain"] == {"started": True, "sessions": 1, "cut": 0, "most_ms": 3600000}
         sessions = json.loads(ctl("--url", url, "-o", "json", "sessions").stdout)
         assert [session["client"] for session in sessions if session["session"] == client.session] == ["wire.py"]
-        tcp = socket.create_connection(("127.0.0.1", daemon.tcp_port()))
-        for sock in (daemon.socket(), tcp):  # an ordinary client, by either listener, hears why and may come again
-            new = Wire(sock, greet=False)
-            new.send(PREFACE + hello())
-            new.exactly(16)
-            _, code, text, _, retryable = new.expect("ERROR")[0]
-            assert code == CODES["UNAVAILABLE"] and retryable and "draining" in text
-            assert new.closed()
-            new.close()
-        assert daemon.process.poll() is None
-        client.close()
-        assert daemon.process.wait(60) == 0
-        assert not os.path.exists(daemon.path)
-
-
-def test_those_who_may_not_look_are_refused():
-    """On a plain listener everybody reads metrics, nobody administers; without the feature nobody comes in."""
-    with Daemon("--drain-timeout=1h", "--write-timeout=1h", tcp=True) as daemon:
-        client = held(daemon)
-        daemon.process.terminate()
-        begun(daemon)
-        port = daemon.tcp_port()
-        assert ctl("--url", f"tcp://127.0.0.1:{port}", "stats").returncode == 0
+        new = Wire(connect(aside(daemon)), greet=False)  # an ordinary client hears why and may come again
+        new.send(PREFACE + hello())
+        new.exactly(16)
+        _, code, text, _, retryable = new.expect("ERROR")[0]
+        assert code == CODES["UNAVAILABLE"] and retryable and "draining" in text
+        assert new.closed()
+        new.close()
         refused = subprocess.run([sys.executable, "-c", "import burn\nburn.connect()"], capture_output=True, text=True, timeout=120,
-                                 env=dict(os.environ, BURN_URL=f"tcp://127.0.0.1:{port}"))
+                                 env=dict(os.environ, BURN_URL=url))
         assert refused.returncode == 1 and "the daemon is draining" in refused.stderr, refused.stderr
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", daemon.tcp_port()))
+        assert not os.path.exists(daemon.path) and daemon.process.poll() is None
         client.close()
         assert daemon.process.wait(60) == 0
+        assert not os.path.exists(aside(daemon))
 
 
 def test_who_comes_again_and_again_does_not_hold_it_up():
@@ -179,7 +178,7 @@ def test_who_comes_again_and_again_does_not_hold_it_up():
         def come():
             while not stop.is_set():
                 try:
-                    new = Wire(daemon.socket(), greet=False)
+                    new = Wire(connect(aside(daemon)), greet=False)
                     new.send(PREFACE + hello())
                     new.exactly(16)
                     answers.append(new.receive()[0])

@@ -218,6 +218,17 @@ START_TEST(each_case)
 }
 END_TEST
 
+/* The plan of a text that is also read into *arrival; both are the caller's. */
+static bd_plan *fused_plan(plan_case *arrival, const char *text, const int64_t *dims)
+{
+    plan_case_init(arrival, text, dims);
+    bd_trace trace;
+    test_trace_view(&arrival->trace, &trace);
+    bd_plan *plan = NULL;
+    ck_assert_ptr_null(bd_plan_build(&trace, &(bd_plan_options){.fusion = true}, &plan));
+    return plan;
+}
+
 /* What two kernels make from one tensor with little work is not kept for the second, that tensor
  * is. */
 START_TEST(cheap_values_are_made_again)
@@ -230,16 +241,21 @@ START_TEST(cheap_values_are_made_again)
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         run_case(&twice, sizes[s], true);
     plan_case arrival;
-    plan_case_init(&arrival, twice.text, sizes[0]);
-    bd_trace trace;
-    test_trace_view(&arrival.trace, &trace);
-    bd_plan *plan = NULL;
-    ck_assert_ptr_null(bd_plan_build(&trace, &(bd_plan_options){.fusion = true}, &plan));
+    bd_plan *plan = fused_plan(&arrival, twice.text, sizes[0]);
     ck_assert_int_eq(plan->programs[plan->launches[0].kernel]->buffer_count, 4); /* x w y t */
     bd_plan_release(plan);
     plan_case_deinit(&arrival);
 }
 END_TEST
+
+/* "; c1 = add c0 1.5; …": nodes between what the test asks about. */
+static size_t add_chain(char *text, size_t room, char name, int count)
+{
+    size_t at = 0;
+    for (int i = 1; i <= count; i++)
+        at += (size_t)snprintf(text + at, room - at, "; %c%d = add %c%d 1.5", name, i, name, i - 1);
+    return at;
+}
 
 /* A sum that the trace asks for long after runs where its input was made, which then can go. */
 START_TEST(a_late_reduction_runs_early)
@@ -247,15 +263,10 @@ START_TEST(a_late_reduction_runs_early)
     char program[4096] = "x = f32 A,B; w = f32 B,C; v = f32 C,C; y = matmul x w; z = matmul y v; "
                          "c0 = f32 A";
     size_t at = strlen(program);
-    for (int i = 1; i <= 120; i++)
-        at += (size_t)snprintf(program + at, sizeof program - at, "; c%d = add c%d 1.5", i, i - 1);
+    at += add_chain(program + at, sizeof program - at, 'c', 120);
     snprintf(program + at, sizeof program - at, "; s = sum y dims=1; out z c120 s");
     plan_case arrival;
-    plan_case_init(&arrival, program, sizes[0]);
-    bd_trace trace;
-    test_trace_view(&arrival.trace, &trace);
-    bd_plan *plan = NULL;
-    ck_assert_ptr_null(bd_plan_build(&trace, &(bd_plan_options){.fusion = true}, &plan));
+    bd_plan *plan = fused_plan(&arrival, program, sizes[0]);
     uint32_t product = 0;
     while (plan->programs[plan->launches[product].kernel]->family != BD_KIR_CONTRACTION)
         product++;
@@ -267,21 +278,57 @@ START_TEST(a_late_reduction_runs_early)
 }
 END_TEST
 
+/* Whether an output may lie where an external did. */
+static bool takes_over(const bd_plan *plan, uint32_t output)
+{
+    uint32_t over = plan->buffers[plan->outputs[output].buffer].reuses;
+    return over != BD_PLAN_NONE && plan->buffers[over].kind == BD_BUFFER_EXTERNAL;
+}
+
 static bool writes_over(const char *text, const int64_t *dims)
 {
     plan_case arrival;
-    plan_case_init(&arrival, text, dims);
-    bd_trace trace;
-    test_trace_view(&arrival.trace, &trace);
-    bd_plan *plan = NULL;
-    ck_assert_ptr_null(bd_plan_build(&trace, &(bd_plan_options){.fusion = true}, &plan));
+    bd_plan *plan = fused_plan(&arrival, text, dims);
     ck_assert_uint_eq(plan->launch_count, 1);
-    uint32_t over = plan->buffers[plan->outputs[0].buffer].reuses;
-    bool result = over != BD_PLAN_NONE && plan->buffers[over].kind == BD_BUFFER_EXTERNAL;
+    bool result = takes_over(plan, 0);
     bd_plan_release(plan);
     plan_case_deinit(&arrival);
     return result;
 }
+
+/* An update that a product makes could run as soon as its operands are there. It runs behind the
+ * last one of the others that read the old parameter, and then writes over it; where the parameter
+ * lives on, it does not wait. */
+START_TEST(an_update_waits_for_readers)
+{
+    for (int dies = 0; dies < 2; dies++) {
+        char program[8192];
+        size_t room = sizeof program;
+        size_t at = (size_t)snprintf(program, room,
+                                     "x = f32 A,B; p = f32 A,C; s = f32 B,A; h = f32 B,D; "
+                                     "k = f32 D,C; c0 = f32 A; e0 = f32 B; d = matmul h k");
+        at += add_chain(program + at, room - at, 'c', 60);
+        at += (size_t)snprintf(program + at, room - at,
+                               "; t = permute p dims=1,0; u = matmul d t; o = sgd_step s u 0.1 -");
+        at += add_chain(program + at, room - at, 'e', 60);
+        snprintf(program + at, room - at,
+                 "; y = matmul x d; q = sgd_step p y 0.1 -; out c60 o e60 q%s",
+                 dies ? "; die p" : "");
+        plan_case arrival;
+        bd_plan *plan = fused_plan(&arrival, program, sizes[0]);
+        ck_assert_uint_eq(plan->output_count, 4);
+        uint32_t reader = plan->buffers[plan->outputs[1].buffer].first_launch;
+        uint32_t update = plan->buffers[plan->outputs[3].buffer].first_launch;
+        ck_assert_int_eq(update > reader, dies);
+        ck_assert_int_eq(takes_over(plan, 3), dies);
+        bd_plan_release(plan);
+        plan_case_deinit(&arrival);
+        text_case same = {"an update behind readers", program, 5};
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+            run_case(&same, sizes[s], true);
+    }
+}
+END_TEST
 
 /* A product's epilogue may write over what it alone reads, at the same element. */
 START_TEST(products_update_in_place)
@@ -343,6 +390,7 @@ int main(void)
     tcase_add_loop_test(all, each_case, 0, (int)(sizeof cases / sizeof cases[0]));
     tcase_add_test(all, cheap_values_are_made_again);
     tcase_add_test(all, a_late_reduction_runs_early);
+    tcase_add_test(all, an_update_waits_for_readers);
     tcase_add_test(all, products_update_in_place);
     tcase_add_test(all, too_many_axes);
     suite_add_tcase(suite, all);

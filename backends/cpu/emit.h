@@ -47,6 +47,11 @@ typedef struct bd_emit {
     LLVMValueRef guards_mask;  /* those that vary hold for lanes of this mask only */
     bool inside;               /* guards that are alike for all lanes hold here */
     struct bd_emit_loop *loop; /* of the LOOP family: reductions, slots; NULL else */
+    /* What the last random instruction was made of and its words, good in this block. */
+    struct bd_emit_random {
+        LLVMValueRef inputs[3], words[4];
+        LLVMBasicBlockRef block;
+    } random;
     LLVMValueRef ints, buffers, scalars, math;
 } bd_emit;
 

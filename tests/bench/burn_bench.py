@@ -205,7 +205,8 @@ def run(make, measured):
                 before = machine.limit(name, work) if machine else {}
                 seconds, fields = measured(work, mode)
                 if machine:
-                    fields |= roofline.shares(before, machine.limit(name, work), seconds, fields.get("device_ms"))
+                    ping = median_us(burn.ping, 200, pause=min(seconds, 0.002)) / 1e6
+                    fields |= roofline.shares(before, machine.limit(name, work), seconds, fields.get("device_ms"), ping)
                 line(workload=name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
                      unit=work.unit, value=round(work.rate(seconds), 3), **fields)
         except Exception as error:  # one workload failing must not hide the others
@@ -227,16 +228,20 @@ def new_daemon():
             del os.environ["BURND_CACHE_DIR"]
 
 
+def median_us(call, count=2000, pause=0):
+    """Of a call that comes so many seconds after the last one, in which all fall asleep."""
+    times = []
+    for _ in range(count):
+        if pause:
+            time.sleep(pause)
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1e6
+
+
 def run_serving():
     """Latency of a ping and of a sync through the device thread, rate and size of tiny ops."""
-    def median_us(call, count=2000):
-        times = []
-        for _ in range(count):
-            begin = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - begin)
-        return statistics.median(times) * 1e6
-
     def report(name, unit, value, milliseconds):
         line(workload=name, mode="stream", device=args.device, dtype="f32", ms=round(milliseconds, 5), unit=unit,
              value=round(value, 3))

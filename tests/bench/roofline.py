@@ -105,12 +105,14 @@ class Roofline:
         return {"limit": "fma", "limit_ms": flops / peak * 1e3, "peak_gflops": round(peak / 1e9, 1)}
 
 
-def shares(before, after, seconds, device_ms):
-    """Fields of a line, by the better of two limits, measured before and after the workload."""
+def shares(before, after, seconds, device_ms, ping):
+    """Fields of a line, by the better of two limits, measured before and after the workload; ping: seconds of a bare
+    round trip."""
     if not before:
         return {}
     best = min(before, after, key=lambda limit: limit["limit_ms"])
-    fields = {**best, "limit_ms": round(best["limit_ms"], 4), "share": round(best["limit_ms"] / seconds / 1e3, 3)}
+    fields = {**best, "limit_ms": round(best["limit_ms"], 4), "share": round(best["limit_ms"] / seconds / 1e3, 3),
+              "ping_ms": round(ping * 1e3, 4), "share_less_ping": round(best["limit_ms"] / (seconds - ping) / 1e3, 3)}
     if device_ms:
         fields["device_share"] = round(best["limit_ms"] / device_ms, 3)
     return fields

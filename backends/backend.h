@@ -129,9 +129,9 @@ typedef struct bd_device_ops {
      * memory (but the host's, which stays) and all kernels were freed. Thread: device, while no
      * other is in here. */
     bd_error *(*reopen)(bd_device *device) BD_MUST_USE;
-    /* NULL, or: makes ahead of time what most programs need, while nobody waits for it.
-     * Thread: any, once. */
-    void (*prepare)(bd_device *device);
+    /* NULL, or: makes ahead of time a part of what most programs need, while nobody waits for it.
+     * False: there is no further one. Thread: any, several at once. */
+    bool (*prepare)(bd_device *device);
     /* Program to kernel. Pure but for the object cache; thread: any, several at once.
      * DEVICE if code generation fails; UNAVAILABLE under compile_never. Owns: the caller, by
      * kernel_free. */

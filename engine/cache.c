@@ -26,7 +26,6 @@ struct bd_cache {
     bd_mailbox *jobs, *answers;
     pthread_t threads[THREADS_MAX];
     int thread_count;
-    atomic_flag prepared;
     atomic_uint open_jobs; /* pushed, and not answered yet */
     bd_map entries;             /* hash → first of a chain */
     pthread_mutex_t lock;       /* of entries, for bd_cache_json */
@@ -54,8 +53,8 @@ static void *compile_thread(void *user)
 {
     bd_cache *cache = user;
     pthread_setname_np(pthread_self(), "burn-compile");
-    if (cache->ops->prepare && !atomic_flag_test_and_set(&cache->prepared))
-        cache->ops->prepare(cache->device);
+    while (cache->ops->prepare && cache->ops->prepare(cache->device))
+        ;
     for (;;) {
         bd_letter *letter = bd_mailbox_wait(cache->jobs);
         if (!letter)

@@ -37,6 +37,7 @@ struct bd_device {
         pthread_mutex_t lock;
         bd_loaded *code; /* NULL until it is needed */
     } micro[MICRO_KINDS][2]; /* also tabled */
+    atomic_int prepared; /* parts that have been begun */
     _Atomic uint64_t compiles, cache_hits;
 };
 
@@ -272,12 +273,15 @@ static bd_error *take_micro(bd_device *device, burn_dtype element, bool tabled,
     return err;
 }
 
-/* Most programs have products of f32, many have convolutions. */
-static void cpu_prepare(bd_device *device)
+/* Most programs have products of f32, many have convolutions: a part each, so that two threads make
+ * them side by side, before the first kernel. */
+static bool cpu_prepare(bd_device *device)
 {
     const bd_loaded *micro = NULL;
-    for (int tabled = 0; tabled < 2 && !device->compile_never; tabled++)
-        bd_error_free(take_micro(device, BURN_F32, tabled, &micro));
+    int part = device->compile_never ? 2 : atomic_fetch_add(&device->prepared, 1);
+    if (part < 2)
+        bd_error_free(take_micro(device, BURN_F32, part == 1, &micro));
+    return part < 1;
 }
 
 static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded *code,
@@ -288,7 +292,7 @@ static bd_error *make_kernel(bd_device *device, const bd_kir *program, bd_loaded
     if (by_gemm(program)) {
         const bd_loaded *micro = NULL, *tabled = NULL;
         burn_dtype element = bd_gemm_element(&device->target, program);
-        if (bd_gemm_has_windows(&device->target, program)) /* first: others are being prepared */
+        if (bd_gemm_has_windows(&device->target, program))
             BD_TRY(take_micro(device, element, true, &tabled));
         BD_TRY(take_micro(device, element, false, &micro));
         return bd_gemm_create(&device->target, program, code, micro, tabled, out);

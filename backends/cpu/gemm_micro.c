@@ -484,7 +484,7 @@ void bd_micro_emit(bd_module *module, burn_dtype element)
     LLVMDisposeBuilder(w.builder);
 }
 
-/* The one place where loaded code becomes functions. kind t, p, b, e: there is one of it. */
+/* The one place where loaded code becomes functions. kind t, p, q, r, b, e: there is one of it. */
 static void *find(const bd_loaded *code, char kind, int a, int b, bd_error **err)
 {
     char name[32] = {kind};
@@ -524,8 +524,11 @@ bd_error *bd_micro_find(const bd_target *target, burn_dtype element, const bd_lo
             found.dots[rows][others] =
                 (bd_micro_dots)(uintptr_t)find(code, 'd', rows, others, &err);
     found.turn = (bd_micro_turn)(uintptr_t)find(code, 't', 0, 0, &err);
-    if (pairs)
+    if (pairs) {
         found.pair = (bd_micro_pair)(uintptr_t)find(code, 'p', 0, 0, &err);
+        found.exact = (bd_micro_pair)(uintptr_t)find(code, 'q', 0, 0, &err);
+        found.apart = (bd_micro_pair)(uintptr_t)find(code, 'r', 0, 0, &err);
+    }
     for (int rows = 1; rows <= BD_MICRO_THIN_ROWS && pairs; rows++)
         found.thin[rows] =
             (bd_micro_tile)(uintptr_t)find(code, 'n', rows, BD_MICRO_THIN_VECTORS, &err);

@@ -15,6 +15,7 @@
  * is added to a float. There are no dots. Numbers too small to be normal count as 0.
  *   "p"                  bd_micro_pair: to[j + i * to_step] = the pair even[i, j], odd[i, j] for
  *                        j < columns, i < pairs; zeros up to the next multiple of L.
+ *   "q", "r"             the same, but nothing beyond the columns; even[i, 2 * j], odd[i, 2 * j].
  *   "n<rows>x<vectors>"  bd_micro_tile with single numbers for b, which lie side by side; b_step is
  *                        the bytes between those of one k and of the next.
  *   "b", "e"             with AMX: around any number of tiles, on the thread that runs them. There
@@ -72,7 +73,7 @@ typedef struct bd_micro {
     bd_micro_tile tiles[BD_MICRO_VECTORS_MAX + 1][BD_MICRO_ROWS_MAX + 1]; /* [vectors][rows] */
     bd_micro_dots dots[BD_MICRO_DOT_ROWS + 1][BD_MICRO_DOT_ROWS + 1];     /* [1 or 4][1, 2 or 4] */
     bd_micro_turn turn;
-    bd_micro_pair pair; /* BF16 only, */
+    bd_micro_pair pair, exact, apart; /* BF16 only, "p", "q", "r" */
     bd_micro_tile thin[BD_MICRO_THIN_ROWS + 1];
     bd_micro_begin begin; /* NULL without AMX */
     bd_micro_end end;

@@ -5,41 +5,64 @@
 
 #include "backends/cpu/gemm_writer.h"
 
-static LLVMValueRef load_masked(const writer *w, LLVMValueRef pointer, LLVMValueRef mask)
+static LLVMValueRef splat_word(const writer *w, uint32_t word)
 {
-    LLVMTypeRef halves = LLVMVectorType(w->module->i16, w->lanes);
-    LLVMTypeRef types[] = {halves, w->module->pointer};
-    LLVMValueRef arguments[] = {pointer, LLVMConstInt(w->module->i32, 2, 0), mask,
-                                LLVMConstNull(halves)};
-    LLVMValueRef loaded =
-        bd_module_intrinsic(w->module, w->builder, "llvm.masked.load", types, 2, arguments, 4);
-    return LLVMBuildZExt(w->builder, loaded, LLVMVectorType(w->module->i32, w->lanes), "");
+    LLVMValueRef words[64];
+    for (unsigned i = 0; i < w->lanes; i++)
+        words[i] = LLVMConstInt(w->module->i32, word, 0);
+    return LLVMConstVector(words, w->lanes);
 }
 
-/* Lanes below `count`. */
-static LLVMValueRef first_lanes(const writer *w, LLVMValueRef count)
+/* Lanes below `count`, of so many. */
+static LLVMValueRef first_lanes(const writer *w, unsigned of, LLVMValueRef count)
 {
-    LLVMTypeRef bits = LLVMIntTypeInContext(w->module->context, w->lanes);
-    LLVMValueRef lanes = i64(w, w->lanes);
+    LLVMTypeRef bits = LLVMIntTypeInContext(w->module->context, of);
+    LLVMValueRef lanes = i64(w, of);
     LLVMValueRef full = compare(w, LLVMIntSGE, count, lanes);
     LLVMValueRef shift = LLVMBuildTrunc(w->builder, count, bits, "");
     LLVMValueRef one = LLVMConstInt(bits, 1, 0);
     LLVMValueRef some = LLVMBuildSub(w->builder, LLVMBuildShl(w->builder, one, shift, ""), one, "");
     LLVMValueRef mask = LLVMBuildSelect(w->builder, full, LLVMConstAllOnes(bits), some, "");
-    return LLVMBuildBitCast(w->builder, mask, LLVMVectorType(w->module->i1, w->lanes), "");
+    return LLVMBuildBitCast(w->builder, mask, LLVMVectorType(w->module->i1, of), "");
 }
 
-static void write_pair(writer *w)
+/* Numbers 1 or 2 apart, `count` of them, in words. Reads nothing behind the last one. */
+static LLVMValueRef load_numbers(const writer *w, LLVMValueRef pointer, LLVMValueRef count,
+                                 unsigned apart)
 {
-    bd_writer_begin(w, "p", "ppipiii");
+    unsigned lanes = apart * w->lanes;
+    LLVMTypeRef halves = LLVMVectorType(w->module->i16, lanes);
+    LLVMTypeRef words = LLVMVectorType(w->module->i32, w->lanes);
+    LLVMTypeRef types[] = {halves, w->module->pointer};
+    if (apart == 2)
+        count = LLVMBuildSub(w->builder, LLVMBuildMul(w->builder, count, i64(w, 2), ""), i64(w, 1),
+                             "");
+    LLVMValueRef arguments[] = {pointer, LLVMConstInt(w->module->i32, 2, 0),
+                                first_lanes(w, lanes, count), LLVMConstNull(halves)};
+    LLVMValueRef loaded =
+        bd_module_intrinsic(w->module, w->builder, "llvm.masked.load", types, 2, arguments, 4);
+    if (apart == 1)
+        return LLVMBuildZExt(w->builder, loaded, words, "");
+    return LLVMBuildAnd(w->builder, LLVMBuildBitCast(w->builder, loaded, words, ""),
+                        splat_word(w, 0xffff), "");
+}
+
+static void store_masked(const writer *w, LLVMValueRef value, LLVMValueRef pointer,
+                         LLVMValueRef mask)
+{
+    LLVMTypeRef types[] = {LLVMTypeOf(value), w->module->pointer};
+    LLVMValueRef arguments[] = {value, pointer, LLVMConstInt(w->module->i32, 4, 0), mask};
+    bd_module_intrinsic(w->module, w->builder, "llvm.masked.store", types, 2, arguments, 4);
+}
+
+/* bd_micro_pair; exact: nothing is stored behind the last column. */
+static void write_pair(writer *w, const char *name, unsigned apart, bool exact)
+{
+    bd_writer_begin(w, name, "ppipiii");
     LLVMBuilderRef b = w->builder;
     LLVMTypeRef i8 = w->module->i8, i16 = w->module->i16, word = w->module->i64;
-    LLVMTypeRef words = LLVMVectorType(w->module->i32, w->lanes);
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(b), outer = block(w, "outer");
     LLVMBasicBlockRef body = block(w, "body"), latch = block(w, "latch"), exit = block(w, "exit");
-    LLVMValueRef sixteen[64];
-    for (unsigned i = 0; i < w->lanes; i++)
-        sixteen[i] = LLVMConstInt(w->module->i32, 16, 0);
     LLVMBuildCondBr(b, compare(w, LLVMIntSGT, parameter(w, 6), i64(w, 0)), outer, exit);
     go(w, outer);
     LLVMValueRef pair = LLVMBuildPhi(b, word, "");
@@ -50,12 +73,17 @@ static void write_pair(writer *w)
     LLVMBuildBr(b, body);
     go(w, body);
     LLVMValueRef column = LLVMBuildPhi(b, word, "");
-    LLVMValueRef mask = first_lanes(w, LLVMBuildSub(b, parameter(w, 5), column, ""));
-    LLVMValueRef low = load_masked(w, LLVMBuildGEP2(b, i16, even, &column, 1, ""), mask);
-    LLVMValueRef high = load_masked(w, LLVMBuildGEP2(b, i16, odd, &column, 1, ""), mask);
-    high = LLVMBuildShl(b, high, LLVMConstVector(sixteen, w->lanes), "");
+    LLVMValueRef count = LLVMBuildSub(b, parameter(w, 5), column, "");
+    LLVMValueRef place = LLVMBuildMul(b, column, i64(w, apart), "");
+    LLVMValueRef low =
+        load_numbers(w, LLVMBuildGEP2(b, i16, even, &place, 1, ""), count, apart);
+    LLVMValueRef high = load_numbers(w, LLVMBuildGEP2(b, i16, odd, &place, 1, ""), count, apart);
+    high = LLVMBuildShl(b, high, splat_word(w, 16), "");
     LLVMValueRef joined = LLVMBuildOr(b, low, high, "");
-    store(w, LLVMBuildBitCast(b, joined, words, ""), at(w, to, column));
+    if (exact)
+        store_masked(w, joined, at(w, to, column), first_lanes(w, w->lanes, count));
+    else
+        store(w, joined, at(w, to, column));
     LLVMValueRef next = LLVMBuildAdd(b, column, i64(w, w->lanes), "");
     LLVMBuildCondBr(b, compare(w, LLVMIntSLT, next, parameter(w, 5)), body, latch);
     go(w, latch);
@@ -186,7 +214,9 @@ static void write_thin(writer *w, int rows)
 
 void bd_pairs_write(writer *w)
 {
-    write_pair(w);
+    write_pair(w, "p", 1, false);
+    write_pair(w, "q", 1, true);
+    write_pair(w, "r", 2, true);
     for (int rows = 1; rows <= BD_MICRO_THIN_ROWS; rows++)
         write_thin(w, rows);
 }

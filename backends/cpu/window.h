@@ -17,7 +17,8 @@
  *   An element of BF16 is a pair of numbers that follow each other along one axis of K, which moves
  * a dim of its own (channels): the copy joins them, rows are packed in the same order. Groups of
  * pairs stand outermost in K, the other axes inside; a row of the table is a group, with AMX as
- * many pairs as a tile takes, which are zero beyond the axis. Thread: any. */
+ * many pairs as a tile takes, which are zero beyond the axis. Rows then are packed as tiles, those
+ * of two tiles for each group. Thread: any. */
 #pragma once
 
 #include "backends/cpu/gemm_parts.h"
@@ -50,7 +51,9 @@ typedef struct bd_window_shape {
     int pair_dim;           /* whose numbers are joined, or -1; then */
     int64_t pairs, group;   /* its pairs, with zeros; those of a row of the table, or 1 */
     int64_t outer;          /* places of the other axes of K */
-    int64_t depth;          /* elements between packed rows */
+    int64_t tall;           /* packed rows whose groups follow each other, or 1 */
+    int64_t depth;          /* elements that a packed row takes up, */
+    int64_t row_apart, group_apart; /* and those between such rows, and between a row's groups */
     int64_t copies;         /* the batch points, or 1 */
     bool turned;            /* the first dim of columns lies innermost */
     int64_t inner_block;    /* turned: its positions in a block of columns, */
@@ -81,15 +84,25 @@ int bd_window_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *o
 
 /* Entries of a phase whose coordinates are below a limit, if there were no end. */
 int64_t bd_window_entries_below(const bd_window_dim *dim, int64_t phase, int64_t limit);
+/* Where a row of pairs begins, in elements. */
+static inline int64_t bd_window_pair_row(const bd_window_shape *shape, int64_t m)
+{
+    return m / shape->tall * shape->tall * shape->depth + m % shape->tall * shape->row_apart;
+}
+
 /* Pairs of offsets for each k: of rows (packed ones: k) and of the copy. */
 void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const int64_t *ints,
                      int32_t *out);
 /* Packs one part of the rows of a batch point as pairs (window_pairs.c). */
 void bd_window_pack_pairs(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
                           int64_t batch, int64_t part, char *to);
-/* Pairs of numbers `step` apart; odd NULL: they are 0. */
-void bd_window_join(const bd_gemm *gemm, const uint16_t *even, const uint16_t *odd, int64_t step,
-                    uint32_t *to, int64_t count);
+/* Rows of numbers that become pairs: those of a row lie `step` apart. */
+typedef struct bd_window_numbers {
+    const uint16_t *even, *odd; /* odd NULL: they are 0 */
+    int64_t step, count, row_step, rows;
+} bd_window_numbers;
+void bd_window_join(const bd_gemm *gemm, const bd_window_numbers *from, uint32_t *to,
+                    int64_t to_step);
 /* Copies one part of a batch point. */
 void bd_window_copy(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
                     int64_t batch, int64_t part, char *to);

@@ -34,11 +34,7 @@ static void clear(const copier *c, char *to, int64_t count)
 /* Entries that lie `from_step` elements apart. */
 static void copy_row(const copier *c, const char *from, int64_t from_step, char *to, int64_t count)
 {
-    if (c->shape->pair_dim >= 0) {
-        const uint16_t *even = (const uint16_t *)(const void *)from;
-        bd_window_join(c->gemm, even, c->odd ? even + c->odd : NULL, from_step,
-                       (uint32_t *)(void *)to, count);
-    } else if (from_step == 1)
+    if (from_step == 1)
         memcpy(to, from, (size_t)(count * c->bytes));
     else if (c->bytes == 4)
         for (int64_t i = 0; i < count; i++)
@@ -82,14 +78,45 @@ static void find_odd(copier *c, const bd_window_dim *dim, int64_t at)
         c->odd = 2 * at + 1 < dim->numbers ? dim->from_step : 0;
 }
 
+/* Rows of pairs, from the first one that exists on; row_step: numbers between them. */
+static void join_rows(const copier *c, const char *from, int64_t row_step, char *to,
+                      int64_t to_step, int64_t rows)
+{
+    int inner = c->shape->dim_count - 1;
+    const bd_window_dim *dim = &c->shape->dims[inner];
+    int64_t begin = c->begin[inner], end = c->end[inner], step = from_step_of(dim);
+    const uint16_t *even = (const uint16_t *)(const void *)from;
+    even += begin * step + c->phases[inner] * dim->from_step;
+    uint32_t *pairs = (uint32_t *)(void *)to;
+    bd_window_numbers numbers = {.even = even,
+                                 .odd = c->odd ? even + c->odd : NULL,
+                                 .step = step,
+                                 .count = end - begin,
+                                 .row_step = row_step,
+                                 .rows = rows};
+    bd_window_join(c->gemm, &numbers, pairs + begin, to_step);
+    for (; rows > 0; rows--, pairs += to_step) {
+        for (int64_t at = 0; at < begin; at++)
+            pairs[at] = 0;
+        for (int64_t at = end; at < dim->size; at++)
+            pairs[at] = 0;
+    }
+}
+
 static void copy_dim(copier *c, int number, const char *from, char *to)
 {
     const bd_window_dim *dim = &c->shape->dims[number];
     int64_t begin = c->begin[number], end = c->end[number];
     int64_t step = from_step_of(dim), bytes = c->bytes;
+    if (number == c->shape->dim_count - 1 && c->shape->pair_dim >= 0) {
+        join_rows(c, from, 0, to, 0, 1);
+        return;
+    }
     from += (begin * step + c->phases[number] * dim->from_step) * c->from_bytes;
     if (number == c->shape->dim_count - 1) {
         copy_row(c, from, step, to + begin * bytes, end - begin);
+    } else if (number == c->shape->dim_count - 2 && c->shape->pair_dim >= 0 && dim->numbers == 0) {
+        join_rows(c, from, step, to + begin * dim->step * bytes, dim->step, end - begin);
     } else if (number == c->shape->dim_count - 2 && turns(c->shape)) {
         turn_rows(c, from, to + begin * dim->step * bytes, end - begin);
     } else {
@@ -162,7 +189,7 @@ void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const in
     }
     int64_t rows_of = pair ? shape->outer : shape->k; /* of the table, for each group of pairs */
     for (int64_t k = 0; k < shape->k / shape->group; k++) {
-        int64_t rows = shape->packed ? k * shape->group : 0;
+        int64_t rows = shape->packed ? k * (pair ? shape->group_apart : 1) : 0;
         int64_t copy = pair ? k / rows_of * shape->group * pair->step : 0;
         for (int i = 0; i < count; i++) {
             rows += at[i] * steps[i];

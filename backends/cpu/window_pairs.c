@@ -6,20 +6,22 @@
 
 enum { RUN_MOST = 64 }; /* places that are joined at once */
 
-void bd_window_join(const bd_gemm *gemm, const uint16_t *even, const uint16_t *odd, int64_t step,
-                    uint32_t *to, int64_t count)
+void bd_window_join(const bd_gemm *gemm, const bd_window_numbers *from, uint32_t *to,
+                    int64_t to_step)
 {
-    int64_t i = 0;
-    if (odd && step == 1 && count >= gemm->lanes) {
-        i = count / gemm->lanes * gemm->lanes; /* others would have zeros behind them */
-        gemm->micro.pair(even, odd, 0, to, 0, i, 1);
+    int64_t step = from->step;
+    bd_micro_pair join = step == 1 ? gemm->micro.exact : gemm->micro.apart;
+    if (from->odd && (step == 1 || step == 2) && from->count > 0) {
+        join(from->even, from->odd, from->row_step * (int64_t)sizeof *from->even, to, to_step,
+             from->count, from->rows);
+        return;
     }
-    if (odd)
-        for (; i < count; i++)
-            to[i] = even[i * step] | (uint32_t)odd[i * step] << 16;
-    else
-        for (; i < count; i++)
-            to[i] = even[i * step];
+    for (int64_t row = 0; row < from->rows; row++, to += to_step) {
+        const uint16_t *even = from->even + row * from->row_step;
+        const uint16_t *odd = from->odd ? from->odd + row * from->row_step : NULL;
+        for (int64_t i = 0; i < from->count; i++)
+            to[i] = even[i * step] | (odd ? (uint32_t)odd[i * step] << 16 : 0);
+    }
 }
 
 /* How the numbers of one row lie. */
@@ -90,11 +92,12 @@ static int64_t pack_runs(const bd_gemm *gemm, const bd_window_shape *shape, cons
 {
     uint32_t joined[BD_MICRO_PAIRS * RUN_MOST];
     int64_t group = shape->group, outer = shape->outer, turn = gemm->turn_rows;
-    int64_t whole = shape->dims[shape->pair_dim].numbers / (2 * group), to_step = r->run * group;
+    int64_t whole = shape->dims[shape->pair_dim].numbers / (2 * group);
+    int64_t to_step = r->run * shape->group_apart;
     if (r->run == 0 || group == 1 || outer > RUN_MOST)
         return 0;
     from += r->run < 0 ? 1 - outer : 0;
-    to += r->run < 0 ? (outer - 1) * group : 0;
+    to += r->run < 0 ? (outer - 1) * shape->group_apart : 0;
     for (int64_t i = 0; i < whole; i++) {
         gemm->micro.pair(from, from + r->step, 2 * r->step * (int64_t)sizeof *from, joined,
                          RUN_MOST, outer, group);
@@ -102,7 +105,7 @@ static int64_t pack_runs(const bd_gemm *gemm, const bd_window_shape *shape, cons
             gemm->micro.turn(joined + pair * RUN_MOST, RUN_MOST * sizeof *joined, to + pair,
                              to_step, turn, outer);
         from += 2 * group * r->step;
-        to += group * outer;
+        to += shape->group_apart * outer;
     }
     return whole;
 }
@@ -111,14 +114,15 @@ static void pack_row(const bd_gemm *gemm, const bd_window_shape *shape, const ro
                      const uint16_t *from, uint32_t *to)
 {
     int64_t numbers = shape->dims[shape->pair_dim].numbers, at[BD_KIR_AXES_MAX] = {0};
-    int64_t packed = pack_runs(gemm, shape, r, from, to) * shape->group;
-    to += packed * shape->outer;
+    int64_t packed = pack_runs(gemm, shape, r, from, to);
+    to += packed * shape->outer * shape->group_apart;
+    packed *= shape->group;
     for (int64_t first = 2 * packed; first < 2 * shape->pairs; first += 2 * shape->group) {
         const uint16_t *place = from + first * r->step;
         int64_t count = most(0, least(2 * shape->group, numbers - first));
         for (int64_t o = 0; o < shape->outer; o++) {
             pack_group(place, r->step, count, to, shape->group);
-            to += shape->group;
+            to += shape->group_apart;
             for (int i = 0; i < r->count; i++) { /* the innermost axis stands first */
                 place += r->steps[i];
                 if (++at[i] < r->extents[i])
@@ -153,6 +157,6 @@ void bd_window_pack_pairs(const bd_gemm *gemm, const bd_window_shape *shape, con
                                .rows = 1};
             bd_gemm_evaluate(&p, 0, shape->dims[shape->pair_dim].numbers * shape->outer, temp, 1);
         }
-        pack_row(gemm, shape, &r, from, (uint32_t *)(void *)to + m * shape->depth);
+        pack_row(gemm, shape, &r, from, (uint32_t *)(void *)to + bd_window_pair_row(shape, m));
     }
 }

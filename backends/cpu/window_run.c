@@ -101,7 +101,7 @@ static void find_item(item *it, int64_t number)
     const char *shared = it->call->shared_scratch;
     it->table = (const int32_t *)(const void *)(shared + shape->table_at);
     it->copy = copy_of(it);
-    int64_t block = shape->pair_dim >= 0 ? it->m * shape->depth
+    int64_t block = shape->pair_dim >= 0 ? bd_window_pair_row(shape, it->m)
                                          : it->row_block * side->block_elements;
     if (shape->packed)
         it->rows = shared + shape->rows_at +
@@ -298,16 +298,18 @@ static tile_rows rows_at(const item *it, int64_t m)
     int64_t bytes = gemm->element_bytes, count = bd_gemm_rows_at(gemm, &shape->rows, m);
     if (shape->pair_dim >= 0) {
         int64_t step = gemm->row_unit > 1 ? shape->dims[shape->pair_dim].step : 1;
-        return (tile_rows){it->rows + (m - it->m) * shape->depth * bytes, shape->depth * bytes,
-                           step, count};
+        return (tile_rows){it->rows + bd_window_pair_row(shape, m - it->m) * bytes,
+                           shape->row_apart * bytes, step, count};
     }
     if (shape->packed)
         return (tile_rows){it->rows + (m - it->m) * shape->k * bytes, bytes, count, count};
     return (tile_rows){it->rows + m * shape->row_step * bytes, shape->row_step * bytes, 1, count};
 }
 
-/* All tiles of the block for k .. k_end: a panel of columns stays in the first cache. */
-static void run_chunk(const item *it, int64_t k, int64_t k_end, bool add)
+/* All tiles of some rows and columns of the block for k .. k_end. A panel of columns stays in the
+ * first cache. */
+static void run_panels(const item *it, int64_t m_first, int64_t m_end, int64_t k, int64_t k_end,
+                       bool add)
 {
     const bd_gemm *gemm = it->gemm;
     const bd_window_shape *shape = it->shape;
@@ -317,7 +319,7 @@ static void run_chunk(const item *it, int64_t k, int64_t k_end, bool add)
     for (int64_t n = it->n; n < it->n_end; n += vectors * gemm->lanes) {
         vectors = vectors_at(it, n);
         const char *columns = columns_at(it, n);
-        for (int64_t m = it->m; m < it->m_end; m += rows.count) {
+        for (int64_t m = m_first; m < m_end; m += rows.count) {
             rows = rows_at(it, m);
             char *c = it->c + ((m - it->m) * shape->column_block + n - it->n) * bytes;
             gemm->tabled.tiles[vectors][rows.count / gemm->row_unit](
@@ -325,6 +327,16 @@ static void run_chunk(const item *it, int64_t k, int64_t k_end, bool add)
                 k_end - k, add);
         }
     }
+}
+
+/* All tiles of the block for k .. k_end. What tile registers multiply in the time that one of them
+ * is loaded from beyond the first cache is so much that a panel of rows had better stay there;
+ * elements of columns recur, so few of them come anew with the next panel. */
+static void run_chunk(const item *it, int64_t k, int64_t k_end, bool add)
+{
+    int64_t tall = it->shape->tall > 1 ? it->shape->tall : it->m_end - it->m;
+    for (int64_t m = it->m; m < it->m_end; m += tall)
+        run_panels(it, m, least(m + tall, it->m_end), k, k_end, add);
 }
 
 static char *partial_of(const item *it, int64_t split, int64_t number)

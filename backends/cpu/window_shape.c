@@ -259,7 +259,10 @@ static bool set_pairs(const bd_gemm *gemm, const int64_t *ints, bd_window_shape 
     out->pairs = ceiling(ceiling(most_numbers, 2), out->group) * out->group;
     out->outer = out->k / most_numbers;
     out->k = out->pairs * out->outer;
-    out->depth = out->k + BD_MICRO_PAIRS; /* no two rows on one set of the first cache */
+    out->tall = out->group > 1 ? 2 * gemm->row_unit : 1;
+    out->depth = out->k + (out->tall > 1 ? 0 : BD_MICRO_PAIRS); /* no two rows on one set */
+    out->row_apart = out->tall > 1 ? out->group : out->depth;
+    out->group_apart = out->tall * out->group;
     return 2 * out->pairs <= PADDED_MOST * most_numbers;
 }
 
@@ -359,7 +362,7 @@ static void place_rows(const bd_gemm *gemm, bd_window_shape *out)
     side->source = BD_GEMM_SHARED;
     if (out->pair_dim >= 0) {
         side->parts = ceiling(out->m, BD_WINDOW_PAIR_ROWS);
-        side->batch_elements = ceiling(out->m, gemm->row_unit) * gemm->row_unit * out->depth;
+        side->batch_elements = ceiling(out->m, out->tall) * out->tall * out->depth;
         out->rows_at = place_elements(&out->shared_bytes, side->batches * side->batch_elements,
                                       gemm->element_bytes);
         return;
@@ -411,7 +414,7 @@ static bool pays(const bd_gemm *gemm, const bd_window_shape *shape)
     int64_t vectors = ceiling(shape->n, gemm->lanes);
     return shape->n * shape->k >= 2 * shape->copy_elements &&
            2 * shape->columns <= 3 * vectors * gemm->lanes && shape->copy_elements <= INT32_MAX &&
-           shape->k <= INT32_MAX;
+           shape->k * most(shape->tall, 1) <= INT32_MAX;
 }
 
 const bd_window_shape *bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints,

@@ -137,21 +137,23 @@ bd_account *bd_memory_account(bd_memory *memory, uint64_t session)
     return account;
 }
 
-static bd_error *check_account(const bd_memory *memory, const bd_account *account, uint64_t wanted)
+/* `ending` of its bytes will be free when those wanted are taken. */
+static bd_error *check_account(const bd_memory *memory, const bd_account *account, uint64_t wanted,
+                               uint64_t ending)
 {
-    if (wanted > memory->session_bytes_max - account->used_bytes ||
-        account->used_bytes > memory->session_bytes_max)
+    uint64_t used = account->used_bytes - ending;
+    if (wanted > memory->session_bytes_max - used || used > memory->session_bytes_max)
         BD_FAIL(LIMIT,
                 "memory limit of the %s: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
                 " in use",
                 account->session < BD_HOLDERS_FROM ? "session" : "principal's names", wanted,
-                account->used_bytes, memory->session_bytes_max);
+                used, memory->session_bytes_max);
     return NULL;
 }
 
 static bd_error *check_limits(const bd_memory *memory, const bd_account *account, uint64_t wanted)
 {
-    BD_TRY(check_account(memory, account, wanted));
+    BD_TRY(check_account(memory, account, wanted, 0));
     BD_TRY(bd_quota_check(account->quota, BD_QUOTA_MEMORY, wanted));
     if (wanted > memory->bytes_max - memory->used_bytes || memory->used_bytes > memory->bytes_max)
         BD_FAIL(NO_MEMORY,
@@ -501,14 +503,15 @@ void bd_buffer_return(bd_buffer *buffer, bd_account *account)
     pthread_mutex_unlock(&memory->lock);
 }
 
-bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, bd_account **out_before)
+bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, uint64_t ending,
+                           bd_account **out_before)
 {
     bd_memory *memory = buffer->memory;
     bd_error *error = NULL;
     pthread_mutex_lock(&memory->lock);
     bd_account *before = buffer->account;
     if (account != before)
-        error = check_account(memory, account, buffer->size_bytes);
+        error = check_account(memory, account, buffer->size_bytes, ending);
     if (!error && account->quota != before->quota)
         error = bd_quota_check(account->quota, BD_QUOTA_MEMORY, buffer->size_bytes);
     if (!error)

@@ -95,8 +95,8 @@ void bd_memory_set_submitted(bd_memory *memory, uint64_t submission);
 void bd_memory_set_completed(bd_memory *memory, uint64_t submission);
 
 /* The buffer counts against another account from now on; *out_before is where it did. LIMIT if the
- * account's limit would be passed. */
-bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account,
+ * account's limit would be passed also when `ending` bytes of it, as many soon will, had ended. */
+bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, uint64_t ending,
                            bd_account **out_before) BD_MUST_USE;
 /* To an account that had it before: it may get beyond its limits, and then nothing more. */
 void bd_buffer_return(bd_buffer *buffer, bd_account *account);

@@ -240,8 +240,31 @@ static bd_error *check_above(const bd_named_list *space, const char *name)
     return NULL;
 }
 
+static void count_names(const bd_named *named, size_t count, int32_t more)
+{
+    for (size_t i = 0; i < count; i++)
+        if (named[i].buffer)
+            named[i].buffer->names += (uint32_t)more;
+}
+
+/* What the holder pays for the names that end when the parts take their place. */
+static uint64_t ending_bytes(const bd_holder *holder, const bd_named_list *parts,
+                             const bd_named *ending, size_t count)
+{
+    uint64_t bytes = 0;
+    count_names(parts->items, parts->count, 1);
+    for (size_t i = 0; i < count; i++) {
+        const bd_buffer *buffer = ending[i].buffer;
+        if (buffer && --ending[i].buffer->names == 0 && buffer->account == holder->account)
+            bytes += buffer->size_bytes;
+    }
+    count_names(ending, count, 1);
+    count_names(parts->items, parts->count, -1);
+    return bytes;
+}
+
 /* The buffers of sessions become the principal's. All or none. */
-static bd_error *charge(const bd_holder *holder, bd_named_list *parts)
+static bd_error *charge(const bd_holder *holder, bd_named_list *parts, uint64_t ending)
 {
     bd_account **before = bd_alloc_zeroed((parts->count + 1) * sizeof *before);
     bd_error *error = NULL;
@@ -253,7 +276,7 @@ static bd_error *charge(const bd_holder *holder, bd_named_list *parts)
         before[done] = buffer->account;
         if (buffer->account->session < BD_HOLDERS_FROM) {
             buffer->origin = buffer->account->session;
-            error = bd_buffer_charge(buffer, holder->account, &before[done]);
+            error = bd_buffer_charge(buffer, holder->account, ending, &before[done]);
         }
     }
     for (size_t i = done; error && i-- > 0;)
@@ -279,14 +302,13 @@ static bd_error *publish(bd_names *names, bd_holder *holder, bd_publication *pub
     if (holder->count - ending + parts->count > names->names_max)
         BD_FAIL(LIMIT, "%s has %zu names, with %zu more there would be more than %zu",
                 holder->principal, holder->count - ending, parts->count, names->names_max);
-    BD_TRY(charge(holder, parts));
+    BD_TRY(charge(holder, parts, ending_bytes(holder, parts, &space->items[place], count)));
     uint64_t version = ++*(space == &names->shared ? &names->shared_versions : &holder->versions);
     for (size_t i = 0; i < parts->count; i++) {
         parts->items[i].holder = holder;
         parts->items[i].version = version;
-        if (parts->items[i].buffer)
-            parts->items[i].buffer->names++;
     }
+    count_names(parts->items, parts->count, 1);
     holder->count += parts->count;
     splice(names->memory, space, place, count, parts);
     bd_vec_clear(parts);

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import pytest
 
 import wire
+from test_server_ops import batch, record
 from wire import CODES, Daemon, F32, U8, eventually, frame, pack, unpack
 
 
@@ -234,5 +235,58 @@ def test_names_at_the_limit_of_memory():
         for one in (client, reader):
             one.close()
         check = small.connect()
+        assert eventually(lambda: check.report("STATS")["memory"]["device_bytes"] == 0, 60)
+        check.close()
+
+
+def test_a_model_of_more_than_half_the_memory_is_published_anew():
+    """What ends with a publication does not stand in its way; what stays does, and then nothing changes."""
+    mib = 1 << 20
+    with Daemon("--session-memory=4MiB") as small:
+        client, next_id = small.connect(), [1]
+
+        def owned():
+            assert client.sync(9)[1] == 0
+            rows = {row["session"]: row["device_bytes"] for row in client.report("SESSIONS")}
+            return rows[client.session] // mib, client.report("STATS")["names"]["bytes"] // mib
+
+        def put(first, count):
+            for ident in range(first, first + count):
+                client.put(ident, U8, [mib], bytes([ident]) * mib)
+            next_id[0] = first + count
+
+        def free(first, count):
+            client.spend(batch(next_id[0], record("free", [next_id[0] - first - i for i in range(count)])))
+
+        def publish(name, first, count):
+            client.send(export(1, name, *([f"p{i}", first + i] for i in range(count))))
+
+        put(1, 3)
+        for first in (1, 4, 7):  # the old values end; one is kept by its handle, and then is the session's again
+            publish("model", first, 3)
+            client.expect("DONE")
+            kept = int(first == 7)
+            assert owned() == (kept, 3)
+            put(first + 3, 3)
+            free(first + (first == 4), 3 - (first == 4))
+            assert owned() == (3 + kept, 3)
+        assert client.get(4)[2] == bytes([4]) * mib
+        free(4, 1)
+        publish("other", 10, 1)
+        client.expect("DONE")
+        assert owned() == (2, 4)
+        put(13, 2)
+        client.send(export(1, "model", *([f"p{i}", 11 + i] for i in range(4))))
+        fields, _ = client.expect("ERROR")
+        assert fields[1] == CODES["LIMIT"] and "1048576 bytes wanted, 4194304 of 4194304 in use" in fields[2], fields
+        assert owned() == (4, 4)
+        reader = small.connect()
+        assert [part[0] for part in imported(reader, 3, "model", 1)] == ["p0", "p1", "p2"] and reader.get(1, 4)[2] == bytes([7]) * mib
+        for one in (client, reader):
+            one.close()
+        check = small.connect()
+        for name in ("model", "other"):
+            check.send(frame("UNEXPORT", [1, name]))
+            check.expect("DONE")
         assert eventually(lambda: check.report("STATS")["memory"]["device_bytes"] == 0, 60)
         check.close()

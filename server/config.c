@@ -71,44 +71,55 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein's distance of two short names. */
-static size_t distance(const char *a, const char *b)
+/* Levenshtein's distance of two short names; some number from limit on, where it is no less. */
+static size_t distance(const char *a, const char *b, size_t limit)
 {
     size_t row[VALUE_TEXT_MAX + 1], a_size = strlen(a), b_size = strlen(b);
-    if (a_size > VALUE_TEXT_MAX || b_size > VALUE_TEXT_MAX)
-        return VALUE_TEXT_MAX;
+    if (a_size > VALUE_TEXT_MAX || b_size > VALUE_TEXT_MAX || a_size + limit <= b_size ||
+        b_size + limit <= a_size)
+        return limit;
     for (size_t j = 0; j <= b_size; j++)
         row[j] = j;
     for (size_t i = 1; i <= a_size; i++) {
-        size_t diagonal = row[0];
+        size_t diagonal = row[0], least = i; /* of the row: a later one has none below */
         row[0] = i;
         for (size_t j = 1; j <= b_size; j++) {
             size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
             diagonal = row[j];
             row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
+            least = smaller(least, row[j]);
         }
+        if (least >= limit)
+            return limit;
     }
     return row[b_size];
 }
 
+/* NULL if there is none. */
+static const config_key *key_named(const char *name)
+{
+    for (int i = 0; i < KEY_COUNT; i++) {
+        if (strcmp(name, keys[i].name) == 0)
+            return &keys[i];
+    }
+    return NULL;
+}
+
 static bd_error *find_key(const char *name, const config_key **out)
 {
-    const config_key *nearest = keys;
-    size_t least = VALUE_TEXT_MAX + 1;
+    *out = key_named(name);
+    if (*out)
+        return NULL;
+    const config_key *nearest = NULL;
+    size_t least = smaller(2 + strlen(name) / 2, VALUE_TEXT_MAX); /* farther is no help */
     for (int i = 0; i < KEY_COUNT; i++) {
-        if (strcmp(name, keys[i].name) == 0) {
-            *out = &keys[i];
-            return NULL;
-        }
-    }
-    for (int i = 0; i < KEY_COUNT; i++) {
-        size_t steps = distance(name, keys[i].name);
+        size_t steps = distance(name, keys[i].name, least);
         if (steps < least) {
             least = steps;
             nearest = &keys[i];
         }
     }
-    if (least <= 1 + strlen(name) / 2)
+    if (nearest)
         BD_FAIL(NOT_FOUND, "there is no key \"%.64s\"; did you mean \"%s\"?", name, nearest->name);
     BD_FAIL(NOT_FOUND, "there is no key \"%.64s\"; burnd --help lists them", name);
 }
@@ -263,11 +274,8 @@ bd_error *bd_config_check_key(const char *name)
 
 bool bd_config_needs_restart(const char *name)
 {
-    const config_key *key;
-    bd_error *error = find_key(name, &key);
-    bool needs = !error && key->when == WHEN_START;
-    bd_error_free(error);
-    return needs;
+    const config_key *key = key_named(name);
+    return key && key->when == WHEN_START;
 }
 
 bd_error *bd_config_set(bd_config *config, const char *name, const char *text,

@@ -13,6 +13,7 @@
 #include "server/address.h"
 #include "server/config.h"
 #include "server/options.h"
+#include "server/quotas.h"
 
 enum { PART = 1, PARTS_MAX = 16 };
 
@@ -78,17 +79,42 @@ static void add(words *words, const char *prefix, const uint8_t *bytes, size_t s
     words->items[words->count++] = word;
 }
 
+/* What burnd asks of a configuration that was read. */
 static void look(const bd_config *config)
 {
-    for (size_t i = 0; i < config->listen.count; i++) {
+    bd_error *error = NULL;
+    for (size_t i = 0; i < config->listen.count && !error; i++) {
         bd_address address;
-        bd_error *error = bd_address_parse(config->listen.items[i], &address);
+        error = bd_address_parse(config->listen.items[i], &address);
         bool is_key = bd_config_needs_restart(config->listen.items[i]); /* no address is one */
         if (!error && (is_key || !address.size_bytes ||
                        address.size_bytes > sizeof address.storage))
             abort();
-        bd_error_free(error);
+        error = error ? bd_config_blame(config, "listen", i, error) : NULL;
     }
+    bd_error_free(error);
+    bd_error_free(bd_config_blame_one(config, "quota principal_queue", bd_quotas_check(config)));
+}
+
+/* Paths that are no files of a configuration. */
+static void read_no_file(bd_config *config)
+{
+    bd_error *folder = bd_config_read_file(config, at.folder);
+    bd_error *missing = bd_config_read_file(config, "/nonexistent/burnd.conf");
+    if (bd_error_code(folder) != BD_CODE_NOT_FOUND || bd_error_code(missing) != BD_CODE_NOT_FOUND)
+        abort();
+    bd_error_free(folder);
+    bd_error_free(missing);
+}
+
+/* The text of --help goes to a file, too. */
+static void print_flags(void)
+{
+    FILE *file = fopen(at.printed, "we");
+    if (!file)
+        abort();
+    bd_config_print_flags(file);
+    fclose(file);
 }
 
 static void print_and_read(const bd_config *config, size_t turn)
@@ -123,6 +149,10 @@ static bd_error *read_all(bd_config *config, const words *arguments, const words
 {
     bd_options options;
     BD_TRY(bd_options_parse(&options, config, arguments->count, arguments->items));
+    if (options.command == BD_COMMAND_HELP)
+        print_flags();
+    if (options.command == BD_COMMAND_CHECK_CONFIG)
+        read_no_file(config);
     BD_TRY(bd_config_read_folder(config, at.folder));
     return bd_config_read_environment(config, environment->items);
 }

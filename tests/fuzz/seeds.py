@@ -46,7 +46,8 @@ TOKENS = [
 CONFIG = [  # parts: F burnd.conf, D a drop-in, E a variable of the environment, A an argument
     ["F# comment\nthreads = 2\nlisten = unix:///a  tls://[::1]:7\n", "Dthreads=4 ; four\n\nlisten = tcp://127.0.0.1:1?insecure\n"],
     ["ETHREADS=3", "ELISTEN=tcp://localhost?insecure wss://a", "A--cache-dir=none", "A--sessions", "A12", "Alisten"],
-    ["A--check-config", "Afile"], ["A-h"], ["A--embedded=3"], ["A--config=x", "A--print-config", "A--version"], ["A--" + "x" * 80],
+    ["A--check-config", "Afile"], ["Fquota = token:ci:memory=4GiB\nquota = uid:7:sessions=3\n"], ["Fquota = nobody:memory=1"], ["A--listen=tcp://x:99999"],
+    ["A-h"], ["A--embedded=3"], ["A--config=x", "A--print-config", "A--version"], ["A--" + "x" * 80],
     ["Fthread = 1\n"], ["F[section]\nthreads = 1\n"], ["Fthreads\n"], ["Fwww = " + "x" * 300], ["F#" + "y" * 400 + "\n  threads = 1"],
     ["Flisten = unix:///" + "z" * 120 + "\n"], ["Flisten = unix://a http://b tls://c:x tls://300.0.0.1:1 tcp://10.0.0.1?insecure tcp://1.2.3.4\n"],
 ]

@@ -1,35 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/memory.h"
+#include "engine/memory_parts.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
-#include "proto/base/map.h"
-#include "proto/base/vec.h"
-
-struct bd_memory {
-    pthread_mutex_t lock;
-    const bd_device_ops *ops;
-    bd_device *device;
-    bd_spans *spans[BD_MEMORY_USERS]; /* what the host writes would else wait for ever new
-                                         submissions; a result where an arena was would make the
-                                         next one look for another place */
-    bd_map accounts;                  /* of open sessions */
-    bd_account *closed;               /* those of others that still have buffers */
-    BD_VEC(char *) principals; /* names, by number - 1 */
-    atomic_uint_fast64_t cleared_bytes;
-    bd_buffer *unused;
-    uint64_t bytes_max, session_bytes_max;
-    uint64_t used_bytes;
-    uint64_t buffer_count;
-    uint64_t next_serial;
-    bd_error *loss; /* why the device is lost; under the lock */
-    atomic_bool lost;
-    atomic_uint_fast64_t submitted, completed;
-};
 
 bd_memory *bd_memory_create(const bd_device_ops *ops, bd_device *device, uint64_t bytes_max,
                             uint64_t session_bytes_max)
@@ -103,8 +79,7 @@ void bd_memory_open(bd_memory *memory, uint64_t session, const char *principal, 
     pthread_mutex_unlock(&memory->lock);
 }
 
-/* A closed account lasts as long as its buffers. True if it has ended. */
-static bool end_if_over(bd_memory *memory, bd_account *account)
+bool bd_memory_end_if_over(bd_memory *memory, bd_account *account)
 {
     if (!account->closed || account->buffers)
         return false;
@@ -124,7 +99,7 @@ void bd_memory_close(bd_memory *memory, uint64_t session)
         account->closed = true;
         account->next_closed = memory->closed;
         memory->closed = account;
-        (void)end_if_over(memory, account);
+        (void)bd_memory_end_if_over(memory, account);
     }
     pthread_mutex_unlock(&memory->lock);
 }
@@ -137,23 +112,9 @@ bd_account *bd_memory_account(bd_memory *memory, uint64_t session)
     return account;
 }
 
-/* `ending` of its bytes will be free when those wanted are taken. */
-static bd_error *check_account(const bd_memory *memory, const bd_account *account, uint64_t wanted,
-                               uint64_t ending)
-{
-    uint64_t used = account->used_bytes - ending;
-    if (wanted > memory->session_bytes_max - used || used > memory->session_bytes_max)
-        BD_FAIL(LIMIT,
-                "memory limit of the %s: %" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64
-                " in use",
-                account->session < BD_HOLDERS_FROM ? "session" : "principal's names", wanted,
-                used, memory->session_bytes_max);
-    return NULL;
-}
-
 static bd_error *check_limits(const bd_memory *memory, const bd_account *account, uint64_t wanted)
 {
-    BD_TRY(check_account(memory, account, wanted, 0));
+    BD_TRY(bd_charge_check(memory, account, wanted, 0));
     BD_TRY(bd_quota_check(account->quota, BD_QUOTA_MEMORY, wanted));
     if (wanted > memory->bytes_max - memory->used_bytes || memory->used_bytes > memory->bytes_max)
         BD_FAIL(NO_MEMORY,
@@ -201,28 +162,13 @@ static bd_error *take_span(bd_memory *memory, const bd_account *account, size_t 
     return NULL;
 }
 
-static void unlink_buffer(bd_account *account, const bd_buffer *buffer)
+bd_buffer *bd_memory_take_descriptor(bd_memory *memory)
 {
-    if (buffer->previous)
-        buffer->previous->next = buffer->next;
-    else
-        account->buffers = buffer->next;
-    if (buffer->next)
-        buffer->next->previous = buffer->previous;
-    account->used_bytes -= buffer->size_bytes;
-    bd_quota_add(account->quota, BD_QUOTA_MEMORY, -(int64_t)buffer->size_bytes);
-}
-
-static void link_buffer(bd_account *account, bd_buffer *buffer)
-{
-    buffer->account = account;
-    buffer->next = account->buffers;
-    buffer->previous = NULL;
-    if (account->buffers)
-        account->buffers->previous = buffer;
-    account->buffers = buffer;
-    account->used_bytes += buffer->size_bytes;
-    bd_quota_add(account->quota, BD_QUOTA_MEMORY, (int64_t)buffer->size_bytes);
+    bd_buffer *buffer = memory->unused;
+    if (!buffer)
+        return bd_alloc(sizeof *buffer);
+    memory->unused = buffer->next;
+    return buffer;
 }
 
 static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t size_bytes,
@@ -231,19 +177,16 @@ static bd_error *alloc_locked(bd_memory *memory, bd_account *account, size_t siz
     BD_TRY(check_limits(memory, account, size_bytes));
     bd_span *span = NULL;
     BD_TRY(take_span(memory, account, size_bytes, user, &span));
-    bd_buffer *buffer = memory->unused;
-    if (buffer)
-        memory->unused = buffer->next;
-    else
-        buffer = bd_alloc(sizeof *buffer);
+    bd_buffer *buffer = bd_memory_take_descriptor(memory);
     *buffer = (bd_buffer){.bytes = bd_span_bytes(span),
                           .size_bytes = size_bytes,
                           .memory = memory,
                           .span = span,
                           .user = user,
                           .serial = ++memory->next_serial};
+    buffer->payer = buffer;
     atomic_init(&buffer->count, 1);
-    link_buffer(account, buffer);
+    bd_charge_link(account, buffer);
     memory->used_bytes += size_bytes;
     memory->buffer_count++;
     *out = buffer;
@@ -304,9 +247,15 @@ bd_error *bd_memory_alloc_for(bd_memory *memory, uint64_t session, size_t size_b
     return error ? error : own_buffer(out, principal);
 }
 
+/* Where its bytes are. */
+static bd_buffer *held_by(bd_buffer *buffer)
+{
+    return buffer->source ? buffer->source : buffer;
+}
+
 void *bd_buffer_bytes(bd_buffer *buffer)
 {
-    return buffer->bytes;
+    return held_by(buffer)->bytes;
 }
 
 size_t bd_buffer_size(const bd_buffer *buffer)
@@ -320,29 +269,65 @@ bd_buffer *bd_buffer_retain(bd_buffer *buffer)
     return buffer;
 }
 
-void bd_buffer_release(bd_buffer *buffer)
+/* A reference less; false: there are others. One to a buffer that was lent is given up under the
+ * lock, which then is held. */
+static bool drop_reference(bd_buffer *buffer, bool *out_locked)
 {
-    if (!buffer || atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) != 1)
-        return;
-    bd_memory *memory = buffer->memory;
-    bd_error *fault = buffer->error;
-    pthread_mutex_lock(&memory->lock);
+    uint_fast32_t count = atomic_load_explicit(&buffer->count, memory_order_relaxed);
+    *out_locked = false;
+    while (!(count & BD_BUFFER_LENT))
+        if (atomic_compare_exchange_weak_explicit(&buffer->count, &count, count - 1,
+                                                  memory_order_acq_rel, memory_order_relaxed))
+            return count == 1;
+    *out_locked = true;
+    pthread_mutex_lock(&buffer->memory->lock);
+    return (atomic_fetch_sub(&buffer->count, 1) & ~(uint_fast32_t)BD_BUFFER_LENT) == 1;
+}
+
+/* Returns its error. */
+static bd_error *end_buffer(bd_memory *memory, bd_buffer *buffer)
+{
     bd_account *account = buffer->account; /* it may change hands until the lock is ours */
-    unlink_buffer(account, buffer);
-    memory->used_bytes -= buffer->size_bytes;
+    bd_charge_unlink(account, buffer);
+    if (!buffer->source)
+        memory->used_bytes -= buffer->size_bytes;
     memory->buffer_count--;
-    if (buffer->span)
+    if (buffer->span) /* a loan has none */
         bd_spans_give(memory->spans[buffer->user], buffer->span, atomic_load(&memory->submitted));
-    (void)end_if_over(memory, account);
+    (void)bd_memory_end_if_over(memory, account);
     buffer->next = memory->unused;
     memory->unused = buffer;
+    return buffer->error;
+}
+
+void bd_buffer_release(bd_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    bd_memory *memory = buffer->memory;
+    bd_error *faults[2] = {NULL};
+    bool locked, last = drop_reference(buffer, &locked);
+    if (!last && !locked)
+        return;
+    if (!locked)
+        pthread_mutex_lock(&memory->lock);
+    bd_buffer *source = buffer->source;
+    bool sources = last && source && bd_charge_end_loan(buffer);
+    if (last)
+        faults[0] = end_buffer(memory, buffer);
+    else
+        bd_charge_settle(buffer);
+    if (sources)
+        faults[1] = end_buffer(memory, source);
     pthread_mutex_unlock(&memory->lock);
-    bd_error_free(fault);
+    bd_error_free(faults[0]);
+    bd_error_free(faults[1]);
 }
 
 bool bd_buffer_is_shared(const bd_buffer *buffer)
 {
-    return atomic_load_explicit(&buffer->count, memory_order_acquire) > 1;
+    uint_fast32_t count = atomic_load_explicit(&buffer->count, memory_order_acquire);
+    return buffer->source || (count & ~(uint_fast32_t)BD_BUFFER_LENT) > 1;
 }
 
 void bd_buffer_renew(bd_buffer *buffer)
@@ -374,8 +359,9 @@ static bd_error *move_locked(bd_memory *memory, bd_buffer *buffer)
     return NULL;
 }
 
-bd_error *bd_buffer_to_device(bd_buffer *buffer)
+bd_error *bd_buffer_to_device(bd_buffer *wanted)
 {
+    bd_buffer *buffer = held_by(wanted);
     bd_memory *memory = buffer->memory;
     if (!memory->ops->copy_in || buffer->user == BD_MEMORY_SUBMISSIONS || buffer->size_bytes == 0)
         return NULL;
@@ -393,14 +379,15 @@ bd_error *bd_buffer_for_host(bd_buffer *buffer, bd_buffer **out)
         *out = bd_buffer_retain(buffer);
         return NULL;
     }
+    const bd_buffer *held = held_by(buffer);
     bd_buffer *copy = NULL;
-    BD_TRY(bd_memory_alloc(memory, buffer->account, buffer->size_bytes, BD_MEMORY_HOST, &copy));
+    BD_TRY(bd_memory_alloc(memory, buffer->account, held->size_bytes, BD_MEMORY_HOST, &copy));
     bd_error *error = NULL;
-    if (buffer->user == BD_MEMORY_HOST)
-        memcpy(copy->bytes, buffer->bytes, buffer->size_bytes);
-    else if (buffer->size_bytes)
-        error = memory->ops->copy_out(memory->device, copy->bytes, buffer->bytes,
-                                      buffer->size_bytes);
+    if (held->user == BD_MEMORY_HOST)
+        memcpy(copy->bytes, held->bytes, held->size_bytes);
+    else if (held->size_bytes)
+        error =
+            memory->ops->copy_out(memory->device, copy->bytes, held->bytes, held->size_bytes);
     if (error) {
         bd_memory_note(memory, error);
         bd_buffer_release(copy);
@@ -440,7 +427,7 @@ bool bd_memory_is_lost(const bd_memory *memory)
 static void lose_buffers(const bd_account *account, bd_error *loss)
 {
     for (bd_buffer *buffer = account->buffers; buffer; buffer = buffer->next) {
-        if (buffer->user == BD_MEMORY_HOST)
+        if (held_by(buffer)->user == BD_MEMORY_HOST)
             continue;
         buffer->bytes = NULL;
         buffer->span = NULL;
@@ -482,42 +469,6 @@ void bd_memory_visit(bd_memory *memory, bd_account *account,
     for (bd_buffer *buffer = account->buffers; buffer; buffer = buffer->next)
         visit(buffer, user);
     pthread_mutex_unlock(&memory->lock);
-}
-
-/* Returns where it counted before; the new account, if that one has ended with it. */
-static bd_account *move_to_account(bd_memory *memory, bd_buffer *buffer, bd_account *account)
-{
-    bd_account *before = buffer->account;
-    if (account == before)
-        return before;
-    unlink_buffer(before, buffer);
-    link_buffer(account, buffer);
-    return end_if_over(memory, before) ? account : before;
-}
-
-void bd_buffer_return(bd_buffer *buffer, bd_account *account)
-{
-    bd_memory *memory = buffer->memory;
-    pthread_mutex_lock(&memory->lock);
-    (void)move_to_account(memory, buffer, account);
-    pthread_mutex_unlock(&memory->lock);
-}
-
-bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, uint64_t ending,
-                           bd_account **out_before)
-{
-    bd_memory *memory = buffer->memory;
-    bd_error *error = NULL;
-    pthread_mutex_lock(&memory->lock);
-    bd_account *before = buffer->account;
-    if (account != before)
-        error = check_account(memory, account, buffer->size_bytes, ending);
-    if (!error && account->quota != before->quota)
-        error = bd_quota_check(account->quota, BD_QUOTA_MEMORY, buffer->size_bytes);
-    if (!error)
-        *out_before = move_to_account(memory, buffer, account);
-    pthread_mutex_unlock(&memory->lock);
-    return error;
 }
 
 uint64_t bd_memory_bytes_from(bd_memory *memory, uint64_t first_number)

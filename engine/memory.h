@@ -41,15 +41,24 @@ typedef enum bd_memory_user {
     BD_MEMORY_USERS,
 } bd_memory_user;
 
+#define BD_BUFFER_LENT ((uint_fast32_t)1 << 31)
+
+/* A buffer, or a loan of one: what all references of a session to a value of others' are to. */
 struct bd_buffer {
-    atomic_uint_fast32_t count;
-    void *bytes; /* NULL: gone with the device; then there is an error */
+    atomic_uint_fast32_t count; /* references; with BD_BUFFER_LENT once it was lent */
+    void *bytes; /* NULL: gone with the device; then there is an error. Or it is a loan */
     size_t size_bytes;
     bd_memory *memory;
     bd_account *account;
     bd_span *span;
     bd_memory_user user;
     bd_buffer *next, *previous; /* of the account; when unused: the list of descriptors */
+    bd_buffer *source; /* of a loan: whose bytes these are; retained */
+    /* Under the lock. */
+    bd_buffer *next_loan, *previous_loan;
+    bd_buffer *first_loan, *last_loan; /* of a source, the oldest first */
+    uint32_t loan_count;
+    bd_buffer *payer; /* of a source: whose account its bytes count against, its own or a loan's */
     /* Thread: device. */
     uint64_t serial; /* never reused: names the contents */
     uint64_t ready;  /* the submission that writes it; 0: the host did */
@@ -100,6 +109,12 @@ bd_error *bd_buffer_charge(bd_buffer *buffer, bd_account *account, uint64_t endi
                            bd_account **out_before) BD_MUST_USE;
 /* To an account that had it before: it may get beyond its limits, and then nothing more. */
 void bd_buffer_return(bd_buffer *buffer, bd_account *account);
+/* What the account pays for it. */
+uint64_t bd_buffer_charged_bytes(const bd_buffer *buffer);
+/* A loan of the buffer, or of the one that it is a loan of: its bytes, for another account. One
+ * reference for the caller. When only loans hold a buffer, the oldest of them pays for it, which
+ * may get beyond its limits, and then nothing more. Thread: device. */
+bd_buffer *bd_buffer_lend(bd_buffer *buffer, bd_account *account);
 
 /* An error of the device; DEVICE_LOST says that it must begin anew. Thread: any. */
 void bd_memory_note(bd_memory *memory, const bd_error *error);

@@ -256,7 +256,7 @@ static uint64_t ending_bytes(const bd_holder *holder, const bd_named_list *parts
     for (size_t i = 0; i < count; i++) {
         const bd_buffer *buffer = ending[i].buffer;
         if (buffer && --ending[i].buffer->names == 0 && buffer->account == holder->account)
-            bytes += buffer->size_bytes;
+            bytes += bd_buffer_charged_bytes(buffer);
     }
     count_names(ending, count, 1);
     count_names(parts->items, parts->count, -1);

@@ -2,7 +2,7 @@
  * Names of values: what a session has published, for other sessions to import. A principal has
  * names of its own; those below "public/" are everyone's. A name holds its value whether or not a
  * session lives, and its memory counts against the principal that published it; when the name ends
- * it is the session's again, if that still is there.
+ * it is the session's again, if that still is there. Who imports it has a loan (engine/memory.h).
  * Owned by the core; thread: device. Invariant: what is published together appears and ends
  * together; a name never has other names below it. */
 #pragma once

@@ -177,7 +177,8 @@ static void make_tensors(bd_session *session, uint64_t id, const bd_named *named
     for (size_t i = 0; i < count; i++)
         if (bd_named_is_tensor(&named[i]))
             bd_tensor_store(bd_tensors_add(&session->tensors, id++), &named[i].type,
-                            bd_buffer_retain(named[i].buffer), ++session->core->next_tensor);
+                            bd_buffer_lend(named[i].buffer, session->account),
+                            ++session->core->next_tensor);
     session->last_id = id - 1;
 }
 

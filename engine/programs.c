@@ -145,7 +145,8 @@ static bd_program *bind(bd_session *session, const bd_named *named, size_t count
     for (size_t i = 1; i < count; i++) {
         uint64_t id = session->next_hidden++;
         bd_tensor_store(bd_tensors_add(&session->tensors, id), &named[i].type,
-                        bd_buffer_retain(named[i].buffer), ++session->core->next_tensor);
+                        bd_buffer_lend(named[i].buffer, session->account),
+                        ++session->core->next_tensor);
         bound[named[i].input] = (burn_operand){.kind = BURN_OPERAND_TENSOR, .id = id};
     }
     bd_program *program = bd_program_bind(source, bound);

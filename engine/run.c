@@ -264,7 +264,7 @@ static void find_places(bd_run *run)
     for (uint32_t i = 0; i < plan->buffer_count; i++) {
         uint32_t group = known->group_of[i];
         if (group == BD_PLAN_NONE)
-            run->places[i] = run->externals[plan->buffers[i].number]->bytes;
+            run->places[i] = bd_buffer_bytes(run->externals[plan->buffers[i].number]);
         else if (run->group_buffers[group])
             run->places[i] = run->group_buffers[group]->bytes;
         else if (run->arena)

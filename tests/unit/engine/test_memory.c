@@ -280,12 +280,126 @@ START_TEST(another_principal_waits_for_submissions)
 }
 END_TEST
 
+static uint64_t used_by(bd_memory *memory, uint64_t session)
+{
+    return bd_memory_account(memory, session)->used_bytes;
+}
+
+START_TEST(who_still_holds_it_pays)
+{
+    bd_memory *memory = create(0, 1000);
+    for (uint64_t i = 2; i <= 4; i++)
+        bd_memory_open(memory, i, "uid:2", NULL);
+    bd_buffer *buffer = alloc(memory, 600, BD_MEMORY_HOST), *loans[3], *more = NULL;
+    memset(bd_buffer_bytes(buffer), 7, 600);
+    ck_assert(!bd_buffer_is_shared(buffer));
+    for (uint64_t i = 0; i < 3; i++) {
+        loans[i] = bd_buffer_lend(i ? loans[i - 1] : buffer, bd_memory_account(memory, i + 2));
+        ck_assert(bd_buffer_is_shared(loans[i]));
+        ck_assert_ptr_eq(bd_buffer_bytes(loans[i]), bd_buffer_bytes(buffer));
+        ck_assert_uint_eq(used_by(memory, i + 2), 0);
+    }
+    ck_assert_uint_eq(used_by(memory, 1), 600);
+    /* Its owner has it twice, then once, then no more: the oldest loan pays, whatever it has. */
+    ck_assert_ptr_null(bd_memory_alloc_for(memory, 2, 900, BD_MEMORY_HOST, &more));
+    bd_buffer_release(bd_buffer_retain(buffer));
+    ck_assert_uint_eq(used_by(memory, 1), 600);
+    bd_buffer_release(buffer);
+    ck_assert_uint_eq(used_by(memory, 1), 0);
+    ck_assert_uint_eq(used_by(memory, 2), 1500);
+    bd_buffer *none = NULL;
+    bd_error *error = bd_memory_alloc_for(memory, 2, 1, BD_MEMORY_HOST, &none);
+    ck_assert_str_eq(bd_error_text(error),
+                     "memory limit of the session: 1 bytes wanted, 1500 of 1000 in use");
+    bd_error_free(error);
+    /* One that does not pay goes, then the one that does. */
+    bd_buffer_release(loans[1]);
+    ck_assert_uint_eq(used_by(memory, 2), 1500);
+    bd_buffer_release(bd_buffer_retain(loans[0]));
+    bd_buffer_release(loans[0]);
+    ck_assert_uint_eq(used_by(memory, 2), 900);
+    ck_assert_uint_eq(used_by(memory, 4), 600);
+    /* An account that is closed pays on for what it holds. */
+    bd_memory_close(memory, 4);
+    const unsigned char *bytes = bd_buffer_bytes(loans[2]);
+    ck_assert(bytes[0] == 7 && bytes[599] == 7);
+    uint64_t used, pool, tensors;
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    ck_assert_uint_eq(used, 1500);
+    bd_buffer_release(loans[2]);
+    bd_buffer_release(more);
+    bd_memory_gauges(memory, &used, &pool, &tensors);
+    ck_assert_uint_eq(used, 0);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+START_TEST(its_owner_pays_while_it_has_it)
+{
+    bd_memory *memory = create(0, 0);
+    bd_memory_open(memory, 2, "uid:2", NULL);
+    bd_buffer *buffer = alloc(memory, 600, BD_MEMORY_HOST);
+    bd_buffer *loan = bd_buffer_lend(buffer, bd_memory_account(memory, 2));
+    bd_buffer_release(loan);
+    ck_assert_uint_eq(used_by(memory, 1), 600);
+    ck_assert(!bd_buffer_is_shared(buffer));
+    loan = bd_buffer_lend(buffer, bd_memory_account(memory, 2));
+    /* It counts elsewhere: what a loan does not pay for is moved for nothing. */
+    bd_account *before = NULL;
+    bd_memory_open(memory, 3, "uid:3", NULL);
+    ck_assert_ptr_null(bd_buffer_charge(loan, bd_memory_account(memory, 3), 0, &before));
+    ck_assert_uint_eq(used_by(memory, 3), 0);
+    ck_assert_ptr_null(bd_buffer_charge(buffer, bd_memory_account(memory, 2), 0, &before));
+    ck_assert_uint_eq(used_by(memory, 2), 600);
+    bd_memory_close(memory, 1);
+    bd_buffer_release(buffer);
+    ck_assert_uint_eq(used_by(memory, 2), 0);
+    ck_assert_uint_eq(used_by(memory, 3), 600);
+    ck_assert_uint_eq(bd_buffer_charged_bytes(loan), 600);
+    bd_buffer_return(loan, bd_memory_account(memory, 2));
+    ck_assert_uint_eq(used_by(memory, 2), 600);
+    bd_buffer_release(loan);
+    ck_assert_uint_eq(used_by(memory, 2), 0);
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
+static void *hold_and_drop(void *buffer)
+{
+    for (int i = 0; i < 2000; i++)
+        bd_buffer_release(bd_buffer_retain(buffer));
+    bd_buffer_release(buffer);
+    return NULL;
+}
+
+START_TEST(threads_drop_what_is_lent)
+{
+    bd_memory *memory = create(0, 0);
+    bd_memory_open(memory, 2, "uid:2", NULL);
+    for (int round = 0; round < 20; round++) {
+        bd_buffer *buffer = alloc(memory, 600, BD_MEMORY_HOST), *loans[50];
+        pthread_t thread;
+        pthread_create(&thread, NULL, hold_and_drop, bd_buffer_retain(buffer));
+        for (int i = 0; i < 50; i++)
+            loans[i] = bd_buffer_lend(buffer, bd_memory_account(memory, 2));
+        bd_buffer_release(buffer);
+        pthread_join(thread, NULL);
+        ck_assert_uint_eq(used_by(memory, 1), 0);
+        ck_assert_uint_eq(used_by(memory, 2), 600);
+        for (int i = 0; i < 50; i++)
+            bd_buffer_release(loans[i]);
+        ck_assert_uint_eq(used_by(memory, 2), 0);
+    }
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
 static void *churn(void *user)
 {
     bd_memory *memory = user;
     unsigned seed = 7;
     bd_buffer *held[16] = {0};
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 2000; i++) {
         int k = rand_r(&seed) % 16;
         bd_buffer_release(held[k]);
         held[k] = NULL;
@@ -333,6 +447,9 @@ int main(void)
     tcase_add_loop_test(tests, memory_is_cleared_between_principals, 0, 2);
     tcase_add_loop_test(tests, pieces_of_several_principals_are_cleared, 0, 3);
     tcase_add_test(tests, another_principal_waits_for_submissions);
+    tcase_add_test(tests, who_still_holds_it_pays);
+    tcase_add_test(tests, its_owner_pays_while_it_has_it);
+    tcase_add_test(tests, threads_drop_what_is_lent);
     tcase_add_test(tests, threads_share_the_pool);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

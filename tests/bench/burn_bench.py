@@ -205,7 +205,7 @@ def run(make, measured):
                 before = machine.limit(name, work) if machine else {}
                 seconds, fields = measured(work, mode)
                 if machine:
-                    ping = median_us(burn.ping, 200, pause=min(seconds, 0.002)) / 1e6
+                    ping = median_us(burn.ping, 200, busy=min(seconds, 0.002)) / 1e6
                     fields |= roofline.shares(before, machine.limit(name, work), seconds, fields.get("device_ms"), ping)
                 line(workload=name, mode=mode, device=args.device, dtype=work.dtype, ms=round(seconds * 1e3, 4),
                      unit=work.unit, value=round(work.rate(seconds), 3), **fields)
@@ -228,13 +228,13 @@ def new_daemon():
             del os.environ["BURND_CACHE_DIR"]
 
 
-def median_us(call, count=2000, pause=0):
-    """Of a call that comes so many seconds after the last one, in which all fall asleep."""
+def median_us(call, count=2000, busy=0):
+    """Of a call; before each, this process computes for so many seconds, in which the other processors fall asleep."""
     times = []
     for _ in range(count):
-        if pause:
-            time.sleep(pause)
-        begin = time.perf_counter()
+        until = time.perf_counter() + busy
+        while (begin := time.perf_counter()) < until:
+            pass
         call()
         times.append(time.perf_counter() - begin)
     return statistics.median(times) * 1e6

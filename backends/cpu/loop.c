@@ -2,6 +2,7 @@
  * The kernel of a LOOP program: sizes to passes. */
 #include "backends/cpu/loop.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,13 +111,28 @@ static void set_params(const sizes *s, bd_pass *pass)
     pass->nontemporal = s->streams;
 }
 
+/* Lanes without an element take as long as the others. */
+static double estimate(const sizes *s)
+{
+    enum { CACHE_BYTES = 1 << 20, ITEM_NS = 4, PHASE_NS = 6 };
+    static const double cached_ns = 0.01, memory_ns = 0.033; /* of a byte */
+    const bd_loop_shape *shape = s->shape;
+    double work = s->elements * shape->work_ns;
+    if (shape->form == BD_LOOP_COLUMN)
+        work = (double)s->serial * (double)shape->lanes * shape->work_ns;
+    double memory = s->elements * shape->cached_bytes * cached_ns;
+    if ((double)s->items * s->elements * shape->memory_bytes > CACHE_BYTES)
+        memory = fmax(memory, s->elements * shape->memory_bytes * memory_ns);
+    return ITEM_NS + PHASE_NS * shape->each_count + fmax(work, memory);
+}
+
 static int plan(const bd_kernel *base, const int64_t *ints, bd_arena *arena, bd_pass *out_passes,
                 bd_scratch *out_scratch)
 {
     (void)arena;
     const loop_kernel *kernel = (const loop_kernel *)base;
     sizes s = sizes_of(kernel, ints);
-    double item_ns = 4 + s.elements * kernel->shape.element_ns;
+    double item_ns = estimate(&s);
     if (s.chunks == 0) {
         out_scratch->worker_bytes = (size_t)s.slot_row_bytes;
         out_passes[0].run = s.shape == &kernel->narrow ? kernel->whole_narrow : kernel->whole;

@@ -237,13 +237,6 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
         if (burn_dtype_size(program->buffers[i].dtype) > widest)
             widest = burn_dtype_size(program->buffers[i].dtype);
     shape->tile = (int)(BD_LOOP_TILE_BYTES / widest);
-    shape->element_ns = 0.25 * weight / (double)lanes;
-    for (int i = 0; i < program->instr_count; i++)
-        if (bd_part_has_access(program->instrs[i].code))
-            shape->element_ns +=
-                0.04 *
-                (double)burn_dtype_size(
-                    program->buffers[program->accesses[program->instrs[i].index].buffer].dtype);
 }
 
 static void sort_axes(const bd_kir *program, bd_loop_shape *shape)
@@ -255,6 +248,58 @@ static void sort_axes(const bd_kir *program, bd_loop_shape *shape)
         else if (axis != shape->vector_axis)
             shape->outer[shape->outer_count++] = axis;
     }
+}
+
+/* Vector operations of an access beside its instruction. */
+static int access_weight(const bd_kir *program, const bd_loop_shape *shape,
+                         const bd_kir_instr *instr)
+{
+    enum { APART = 16, FROM_HALF = 2, TO_HALF = 8 };
+    const bd_kir_access *access = &program->accesses[instr->index];
+    bool loads = instr->code == BD_KIR_LOAD || instr->code == BD_KIR_LOAD_AT;
+    int weight = 0;
+    if (burn_dtype_size((burn_dtype)program->buffers[access->buffer].dtype) == 2)
+        weight += loads ? FROM_HALF : TO_HALF;
+    if (shape->vector_axis < 0)
+        return weight;
+    bd_kir_int stride = access->strides[shape->vector_axis];
+    bool beside = bd_kir_int_is(stride, 0) || bd_kir_int_is(stride, 1);
+    return weight + (beside ? 0 : APART);
+}
+
+/* Whether most elements of an access are touched once. */
+static bool is_spread(const bd_loop_shape *shape, const bd_kir_access *access)
+{
+    int row = shape->outer_count ? shape->outer[shape->outer_count - 1] : -1;
+    bool along = shape->vector_axis < 0 || !bd_kir_int_is(access->strides[shape->vector_axis], 0);
+    return along && (row < 0 || !bd_kir_int_is(access->strides[row], 0));
+}
+
+/* What an element takes, of those phases that look at each. */
+static void estimate(const bd_kir *program, bd_loop_shape *shape)
+{
+    bool seen[BD_KIR_BUFFERS_MAX] = {false};
+    double weight = 0, lanes = (double)shape->lanes / shape->unroll;
+    shape->cached_bytes = shape->memory_bytes = 0;
+    for (int p = 0; p < program->phase_count; p++) {
+        const bd_kir_phase *phase = &program->phases[p];
+        if (phase->kind != (shape->form == BD_LOOP_MAP ? BD_KIR_ROW : BD_KIR_EACH))
+            continue;
+        weight += phase_weight(program, phase);
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            const bd_kir_instr *instr = &program->instrs[i];
+            if (!bd_part_has_access(instr->code))
+                continue;
+            const bd_kir_access *access = &program->accesses[instr->index];
+            int bytes = (int)burn_dtype_size((burn_dtype)program->buffers[access->buffer].dtype);
+            weight += access_weight(program, shape, instr);
+            shape->cached_bytes += bytes;
+            if (!seen[access->buffer] && is_spread(shape, access))
+                shape->memory_bytes += bytes;
+            seen[access->buffer] = true;
+        }
+    }
+    shape->work_ns = 0.25 * weight / lanes;
 }
 
 /* What a phase reads, or writes, of a row side by side. */
@@ -376,6 +421,7 @@ static bool narrow_down(const bd_kir *program, const bd_loop_shape *wide, unsign
     memset(shape.ahead_share, 0, sizeof shape.ahead_share);
     sort_axes(program, &shape);
     shape.crossed = crosses(program, &shape);
+    estimate(program, &shape);
     *out = shape;
     return true;
 }
@@ -434,6 +480,7 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
     sort_axes(program, &shape);
     choose_streams(program, &shape);
     choose_ahead(program, &shape);
+    estimate(program, &shape);
     /* Rows of several phases, as of a softmax, are many or short, unless all is one row. */
     bool one_row = shape.outer_count == 0 && shape.form == BD_LOOP_ROW;
     shape.may_split = (shape.each_count == 1 || (one_row && shape.each_count <= 10)) &&

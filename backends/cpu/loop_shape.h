@@ -62,7 +62,10 @@ typedef struct bd_loop_shape {
      * a row, how much of it. */
     int ahead[BD_LOOP_AHEAD_MAX], ahead_count, ahead_stores, ahead_share[BD_KIR_PHASES_MAX];
     size_t stream_bytes; /* of an element that may bypass the cache on its way out; 0: none may */
-    double element_ns;                         /* estimated time of one element on one core */
+    /* Estimates of one element on one core: the time of its arithmetic, the bytes that it loads and
+     * stores, and those of them that no cache has where all of them are many. */
+    double work_ns;
+    int cached_bytes, memory_bytes;
     /* Reductions by EACH phase: instruction numbers, in order. */
     int reductions[BD_LOOP_REDUCTIONS_MAX], reduction_phase[BD_LOOP_REDUCTIONS_MAX],
         reduction_count;

@@ -12,7 +12,9 @@ import burn.nn.functional as F
 burn.set_default_device("cuda")
 kept, other = burn.tensor([1.0, 2, 3]), burn.tensor([4.0, 5])
 burn.names.publish("kept", kept)
+early = burn.names.get("kept")  # lent before its bytes are on the device
 assert (kept * 2).numpy().tolist() == [2, 4, 6] and (other + 1).numpy().tolist() == [5, 6]
+assert early.numpy().tolist() == [1, 2, 3] and (early * kept).numpy().tolist() == [1, 4, 9]
 restarts = lambda: burn._connection.stats()["device"]["restarts"]
 assert restarts() == 0
 lost, number = [], 0
@@ -23,7 +25,8 @@ while not lost and number < 20:
     except burn.DeviceLostError as error:
         lost.append(str(error))
 assert len(lost) == 1 and "an illegal memory access" in lost[0], (lost, number)
-for gone in (lambda: kept.numpy(), lambda: (other * 2).numpy(), lambda: burn.names.get("kept").numpy()):
+for gone in (lambda: kept.numpy(), lambda: (other * 2).numpy(), lambda: burn.names.get("kept").numpy(),
+             lambda: early.numpy(), lambda: (early + 1).numpy()):
     try:
         gone()
         raise SystemExit("there is something")
@@ -55,7 +58,7 @@ for number in range(8):
     D = (S * (G - (S * G).sum(-1, keepdims=True))) @ B.T.astype(np.float64)
     assert np.abs(a.grad.numpy() - D).max() < 1e-4 * np.abs(D).max()
     assert (burn.ones(1000) * number).sum().item() == 1000 * number
-del kept, other
+del kept, other, early
 try:
     burn.sync()  # tells what failed since the last one
 except burn.DeviceLostError:

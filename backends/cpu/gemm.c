@@ -219,6 +219,11 @@ static int plan(const bd_kernel *kernel, const int64_t *ints, bd_arena *arena, b
     const bd_gemm *gemm = (const bd_gemm *)kernel;
     if (runs_as_loops(gemm, ints))
         return gemm->loops->ops->plan(gemm->loops, ints, arena, out_passes, out_scratch);
+    const bd_window_shape *dots = bd_window_dots_of(gemm, ints, arena);
+    if (dots) {
+        *out_scratch = (bd_scratch){dots->worker_bytes, dots->shared_bytes};
+        return bd_window_dots_plan(gemm, dots, out_passes);
+    }
     const bd_window_shape *windows = bd_window_shape_of(gemm, ints, arena);
     if (windows) {
         *out_scratch = (bd_scratch){windows->worker_bytes, windows->shared_bytes};

@@ -43,6 +43,7 @@ typedef struct bd_window_dim {
 
 typedef struct bd_window_shape {
     int64_t batch, m, n, k;
+    bool mirrored; /* columns and K have changed roles (window_dots.c) */
     bd_window_dim dims[BD_KIR_AXES_MAX];
     int dim_count, k_dims;  /* the first ones have no column axis */
     int part_dims;          /* the first ones number the parts that are copied */
@@ -71,6 +72,7 @@ typedef struct bd_window_shape {
     bool direct_store;      /* the epilogue stores sums side by side, */
     int64_t out_step;       /* rows of them so far apart */
     int64_t slack;          /* zeros behind the copies */
+    const int32_t *offsets; /* mirrored: the table */
     bool local;             /* each item makes its own copy, which is no other's */
     size_t table_at, copy_at, rows_at, partial_at, shared_bytes;
     size_t worker_c, worker_turned, worker_segments, worker_bytes;
@@ -82,6 +84,10 @@ const bd_window_shape *bd_window_shape_of(const bd_gemm *gemm, const int64_t *in
 /* The passes of a kernel; their number. */
 int bd_window_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *out_passes);
 
+/* The same for products that window_dots.c does: NULL if this is none, or not the better for it. */
+const bd_window_shape *bd_window_dots_of(const bd_gemm *gemm, const int64_t *ints, bd_arena *arena);
+int bd_window_dots_plan(const bd_gemm *gemm, const bd_window_shape *shape, bd_pass *out_passes);
+
 /* Entries of a phase whose coordinates are below a limit, if there were no end. */
 int64_t bd_window_entries_below(const bd_window_dim *dim, int64_t phase, int64_t limit);
 /* Where a row of pairs begins, in elements. */
@@ -90,7 +96,7 @@ static inline int64_t bd_window_pair_row(const bd_window_shape *shape, int64_t m
     return m / shape->tall * shape->tall * shape->depth + m % shape->tall * shape->row_apart;
 }
 
-/* Pairs of offsets for each k: of rows (packed ones: k) and of the copy. */
+/* Pairs of offsets for each k (mirrored: column): of rows (packed ones: k) and of the copy. */
 void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const int64_t *ints,
                      int32_t *out);
 /* Packs one part of the rows of a batch point as pairs (window_pairs.c). */

@@ -175,11 +175,12 @@ void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const in
     const bd_kir *program = gemm->program;
     const bd_window_dim *dims[BD_KIR_AXES_MAX], *pair = NULL;
     int64_t extents[BD_KIR_AXES_MAX], steps[BD_KIR_AXES_MAX], at[BD_KIR_AXES_MAX] = {0};
+    bd_kir_role role = shape->mirrored ? BD_KIR_N : BD_KIR_K;
     int count = 0;
     if (shape->pair_dim >= 0)
         pair = &shape->dims[shape->pair_dim];
     for (int axis = 0; axis < program->axis_count; axis++) {
-        if (program->axes[axis].role != BD_KIR_K || (pair && pair->k_axis == axis))
+        if (program->axes[axis].role != role || (pair && pair->k_axis == axis))
             continue;
         for (int d = 0; d < shape->dim_count; d++)
             if (shape->dims[d].k_axis == axis)
@@ -187,8 +188,9 @@ void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const in
         extents[count] = bd_kir_int_value(program->axes[axis].extent, ints);
         steps[count++] = shape->packed ? 0 : bd_kir_int_value(gemm->a.access.strides[axis], ints);
     }
+    int64_t entries = shape->mirrored ? shape->n : shape->k / shape->group;
     int64_t rows_of = pair ? shape->outer : shape->k; /* of the table, for each group of pairs */
-    for (int64_t k = 0; k < shape->k / shape->group; k++) {
+    for (int64_t k = 0; k < entries; k++) {
         int64_t rows = shape->packed ? k * (pair ? shape->group_apart : 1) : 0;
         int64_t copy = pair ? k / rows_of * shape->group * pair->step : 0;
         for (int i = 0; i < count; i++) {

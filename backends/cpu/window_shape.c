@@ -15,6 +15,11 @@ enum {
     PAGE_BYTES = 4096,
     PADDED_MOST = 2, /* times as long as K itself it may be with zeros */
     TURNED_COLUMNS = 640,
+    DOT_SUMS_MOST = 256, /* of a batch point, in few rows, */
+    DOT_ROWS_MOST = 4,
+    DOT_K_LEAST = 128, /* each of so many products; and so many batch points */
+    DOT_BATCH_LEAST = 8,
+    DOT_BYTES_MOST = 4 << 20, /* of a copy */
 };
 static const double ITEM_PRODUCTS_LEAST = 3e6;
 
@@ -43,9 +48,18 @@ typedef struct finder {
     const bd_gemm *gemm;
     const int64_t *ints;
     const bd_kir_access *access;
+    bool mirrored;
     bd_window_dim dims[BD_KIR_AXES_MAX + 1]; /* one more is refused */
     int count, of_axis[BD_KIR_AXES_MAX];
 } finder;
+
+static bd_kir_role role_here(const finder *f, int axis)
+{
+    bd_kir_role role = role_of(f->gemm, axis);
+    if (!f->mirrored || (role != BD_KIR_N && role != BD_KIR_K))
+        return role;
+    return role == BD_KIR_N ? BD_KIR_K : BD_KIR_N;
+}
 
 static bd_window_dim *new_dim(finder *f)
 {
@@ -57,7 +71,7 @@ static bd_window_dim *new_dim(finder *f)
 /* Lets an axis move a dim. False if another one of its role does already, or memory differs. */
 static bool move_by(finder *f, bd_window_dim *dim, int axis, int64_t stride)
 {
-    bd_kir_role role = role_of(f->gemm, axis);
+    bd_kir_role role = role_here(f, axis);
     int64_t from = bd_kir_int_value(f->access->strides[axis], f->ints);
     bool fresh = dim->n_axis < 0 && dim->k_axis < 0;
     if ((role != BD_KIR_N && role != BD_KIR_K) || stride <= 0 || f->of_axis[axis] >= 0 ||
@@ -115,7 +129,7 @@ static bool find_free(finder *f)
     for (int n = 0; n < program->axis_count; n++)
         for (int k = 0; k < program->axis_count; k++) {
             int64_t common = 1;
-            if (role_of(f->gemm, n) != BD_KIR_N || role_of(f->gemm, k) != BD_KIR_K ||
+            if (role_here(f, n) != BD_KIR_N || role_here(f, k) != BD_KIR_K ||
                 f->of_axis[n] >= 0 || f->of_axis[k] >= 0 || !recur(f, n, k, &common))
                 continue;
             bd_window_dim *dim = new_dim(f);
@@ -266,15 +280,23 @@ static bool set_pairs(const bd_gemm *gemm, const int64_t *ints, bd_window_shape 
     return 2 * out->pairs <= PADDED_MOST * most_numbers;
 }
 
-static bool find_window(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
+static bool find_dims(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
 {
-    finder f = {.gemm = gemm, .ints = ints, .access = &gemm->b.access};
+    finder f = {.gemm = gemm,
+                .ints = ints,
+                .access = &gemm->b.access,
+                .mirrored = out->mirrored};
     for (int axis = 0; axis < BD_KIR_AXES_MAX; axis++)
         f.of_axis[axis] = -1;
     if (!find_guarded(&f, gemm->window_guard) || !find_free(&f))
         return false;
     order_dims(&f, out);
-    if (out->k_dims == out->dim_count || !set_pairs(gemm, ints, out))
+    return out->k_dims < out->dim_count;
+}
+
+static bool find_window(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
+{
+    if (!find_dims(gemm, ints, out) || !set_pairs(gemm, ints, out))
         return false;
     bd_window_shape turned = *out;
     for (int d = out->k_dims; d < out->dim_count; d++)
@@ -378,15 +400,20 @@ static void place_rows(const bd_gemm *gemm, bd_window_shape *out)
                                   gemm->element_bytes);
 }
 
+static void set_slack(const bd_gemm *gemm, bd_window_shape *out)
+{
+    out->slack = gemm->lanes;
+    for (int d = 0; d < out->dim_count; d++)
+        out->slack += out->dims[d].shared * out->dims[d].step;
+}
+
 static void set_places(const bd_gemm *gemm, bd_window_shape *out)
 {
     int64_t bytes = gemm->element_bytes, cells = out->row_block * out->column_block;
     int64_t items = out->batch * out->row_blocks * out->column_blocks;
     int64_t offset_bytes = (int64_t)sizeof(int32_t);
     size_t *shared = &out->shared_bytes, *worker = &out->worker_bytes;
-    out->slack = gemm->lanes;
-    for (int d = 0; d < out->dim_count; d++)
-        out->slack += out->dims[d].shared * out->dims[d].step;
+    set_slack(gemm, out);
     out->table_at = place_elements(shared, 2 * out->k, offset_bytes);
     out->local = out->copies == out->batch &&
                  out->row_blocks * out->column_blocks * out->splits == 1;
@@ -417,18 +444,70 @@ static bool pays(const bd_gemm *gemm, const bd_window_shape *shape)
            shape->k * most(shape->tall, 1) <= INT32_MAX;
 }
 
-const bd_window_shape *bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints,
-                                          bd_arena *arena)
+static bd_window_shape *new_shape(const bd_gemm *gemm, const int64_t *ints, bd_arena *arena)
 {
-    if (!gemm->windows)
-        return NULL;
     int64_t sizes[BD_KIR_K + 1];
     bd_gemm_sizes(gemm, ints, sizes);
     bd_window_shape *out = bd_arena_alloc(arena, sizeof *out);
     *out = (bd_window_shape){.batch = sizes[BD_KIR_BATCH],
                              .m = sizes[BD_KIR_M],
                              .n = sizes[BD_KIR_N],
-                             .k = sizes[BD_KIR_K]};
+                             .k = sizes[BD_KIR_K],
+                             .pair_dim = -1,
+                             .group = 1};
+    return out;
+}
+
+/* Places of a mirrored product: rows as they lie in memory or are made, and runs without more junk
+ * than columns. */
+static bool lay_out_dots(const bd_gemm *gemm, const int64_t *ints, bd_window_shape *out)
+{
+    set_steps(gemm, ints, out);
+    set_parts(out);
+    set_slack(gemm, out);
+    out->run = 1;
+    for (int d = out->k_dims; d < out->dim_count; d++)
+        out->run += (out->dims[d].count - 1) * out->dims[d].step;
+    out->rows.batch = out->batch;
+    out->rows.m = out->m;
+    out->rows.k = out->k;
+    bd_gemm_describe_rows(gemm, ints, &out->rows);
+    out->packed = true;
+    return out->run <= 2 * out->k && out->copy_elements <= out->n * out->k &&
+           out->copy_elements * gemm->element_bytes <= DOT_BYTES_MOST &&
+           (!gemm->a.plain || bd_gemm_step_of(gemm, ints, gemm->a.access.strides, BD_KIR_M, 1,
+                                              &out->row_step));
+}
+
+const bd_window_shape *bd_window_dots_of(const bd_gemm *gemm, const int64_t *ints, bd_arena *arena)
+{
+    if (!gemm->windows || gemm->element == BURN_BF16)
+        return NULL;
+    bd_window_shape *out = new_shape(gemm, ints, arena);
+    out->mirrored = true;
+    if (out->m == 0 || out->m > DOT_ROWS_MOST || out->n == 0 || out->m * out->n > DOT_SUMS_MOST ||
+        out->k < DOT_K_LEAST || out->batch < DOT_BATCH_LEAST || !find_dims(gemm, ints, out) ||
+        !lay_out_dots(gemm, ints, out))
+        return NULL;
+    int64_t bytes = gemm->element_bytes;
+    int32_t *offsets = BD_ARENA_ARRAY(arena, int32_t, 2 * (size_t)out->n);
+    bd_window_table(gemm, out, ints, offsets);
+    out->offsets = offsets;
+    size_t *worker = &out->worker_bytes;
+    out->copy_at = place_elements(worker, out->copy_elements + out->slack, bytes);
+    out->worker_turned = place_elements(worker, out->run, bytes);
+    out->worker_c = place_elements(worker, out->m * out->n + BD_GEMM_PAD, bytes);
+    out->rows.worker_temp =
+        place_elements(worker, gemm->a.plain ? 0 : out->k + BD_GEMM_PAD, bytes);
+    return out;
+}
+
+const bd_window_shape *bd_window_shape_of(const bd_gemm *gemm, const int64_t *ints,
+                                          bd_arena *arena)
+{
+    if (!gemm->windows)
+        return NULL;
+    bd_window_shape *out = new_shape(gemm, ints, arena);
     if (out->batch == 0 || out->m == 0 || out->n == 0 || out->k == 0 ||
         !find_window(gemm, ints, out) || !pays(gemm, out))
         return NULL;

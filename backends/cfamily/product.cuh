@@ -419,62 +419,90 @@ FN void make_tile(const A &a, const B &b, const E &with_epilogue, const extents 
                                    (float *)scratch);
 }
 
-// The sums of all pieces, in their order. A thread has a column, and JOIN_ROWS rows at a time.
-enum { SUMS_HALF = 1 << 22, JOIN_ROWS = 8 };
-// Columns are places of images, and sums lie image by image, in each row by row, if `places` > 0.
-template <class SUM, class E>
-FN void join_rows(const E &with_epilogue, const extents &z, u32 places, const SUM &sum_of)
+// ---- the sums of all pieces, in their order, and the epilogue ----
+// A thread has JOINED columns and as many rows, so that what belongs to a row or to a column is loaded and computed once
+// for all of the other. Columns are places of images, and sums lie image by image, in each row by row, if `places` > 0.
+enum { SUMS_HALF = 1 << 22, JOINED = 4 };
+struct joined {
+    u32 batch, column, row;            // the first ones
+    u32 columns_by, rows_by, places;   // how far the next ones are
+};
+template <int COLUMNS, bool INSIDE, bool BF16, class E>
+FN void join_block(const E &with_epilogue, const extents &z, const joined &at, i64 plan, const char *scratch)
 {
-    places = places ? places : (u32)z.n;
-    u32 width = 256;
-    while (width / 2 >= (u32)z.n)
-        width /= 2;
-    const u32 step = 256 / width, across = (z.n + width - 1) / width;
-    const u32 down = (z.m + step * JOIN_ROWS - 1) / (step * JOIN_ROWS);
-    for (u32 tile = blockIdx.x; tile < across * down * z.batch; tile += gridDim.x) {
-        const u32 n = tile % across * width + threadIdx.x % width, rest = tile / across;
-        const u32 first = rest % down * (step * JOIN_ROWS) + threadIdx.x / width;
-        const u32 batch = rest / down;
-        if (n >= z.n)
-            continue;
-        const i64 column =
-            (i64)batch * z.m * z.n + (i64)(n / places) * z.m * places + n % places;
-        with_epilogue(batch, n, [&](const auto &epilogue, const auto &look, auto nothing) INLINED {
-            float sums[JOIN_ROWS];
-            decltype(nothing) seen[JOIN_ROWS];
+    const i64 all = (i64)z.batch * z.m * z.n;
+    const auto is_in = [&](int i) INLINED { return INSIDE || at.row + i * at.rows_by < z.m; };
+    float sums[COLUMNS][JOINED];
+    i64 places[COLUMNS];
 #pragma unroll
-            for (int i = 0; i < JOIN_ROWS; i++) {
-                const u32 row = first + i * step;
-                if (row >= z.m)
-                    continue;
-                sums[i] = sum_of(column + (i64)row * places);
-                look(row, seen[i]);
-            }
+    for (int j = 0; j < COLUMNS; j++) {
+        const u32 n = at.column + j * at.columns_by;
+        places[j] = (i64)at.batch * z.m * z.n + (i64)(n / at.places) * z.m * at.places + n % at.places +
+                    (i64)at.row * at.places;
 #pragma unroll
-            for (int i = 0; i < JOIN_ROWS; i++)
-                if (first + i * step < z.m)
-                    epilogue(first + i * step, sums[i], seen[i]);
-        });
+        for (int i = 0; i < JOINED; i++)
+            sums[j][i] = 0.0f;
     }
+    const i64 row_by = (i64)at.rows_by * at.places;
+    if (plan & SUMS_HALF) {
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++)
+#pragma unroll
+            for (int i = 0; i < JOINED; i++)
+                if (is_in(i))
+                    sums[j][i] = half_value<BF16>(((const u16 *)scratch)[places[j] + i * row_by]);
+    } else {
+        const int pieces = (int)(plan & 0xffff);
+        for (int p = 0; p < pieces; p++)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++)
+#pragma unroll
+                for (int i = 0; i < JOINED; i++)
+                    if (is_in(i))
+                        sums[j][i] += ((const float *)scratch)[p * all + places[j] + i * row_by];
+    }
+    with_epilogue(0, 0, [&](const auto &, const auto &, auto nothing) INLINED {
+        decltype(nothing) seen[COLUMNS][JOINED]; // all, before the first element is written
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++)
+            with_epilogue(at.batch, at.column + j * at.columns_by, [&](const auto &, const auto &look, auto) INLINED {
+#pragma unroll
+                for (int i = 0; i < JOINED; i++)
+                    if (is_in(i))
+                        look(at.row + i * at.rows_by, seen[j][i]);
+            });
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++)
+            with_epilogue(at.batch, at.column + j * at.columns_by, [&](const auto &epilogue, const auto &, auto) INLINED {
+#pragma unroll
+                for (int i = 0; i < JOINED; i++)
+                    if (is_in(i))
+                        epilogue(at.row + i * at.rows_by, sums[j][i], seen[j][i]);
+            });
+    });
 }
 template <bool BF16, class E>
 FN void join_pieces(const E &with_epilogue, const extents &z, i64 plan, const char *scratch)
 {
-    const i64 all = (i64)z.batch * z.m * z.n;
-    const int pieces = (int)(plan & 0xffff);
-    if (plan & SUMS_HALF) {
-        join_rows(with_epilogue, z, (u32)(plan >> 32), [&](i64 e) INLINED -> float {
-            return half_value<BF16>(((const u16 *)scratch)[e]);
-        });
-        return;
+    u32 width = 256;
+    while (width > 1 && width / 2 * JOINED >= (u32)z.n)
+        width /= 2;
+    joined at = {0, 0, 0, width, 256 / width, (u32)(plan >> 32)};
+    at.places = at.places ? at.places : (u32)z.n;
+    const u32 wide = width * JOINED, high = at.rows_by * JOINED;
+    const u32 across = (z.n + wide - 1) / wide, down = (z.m + high - 1) / high;
+    for (u32 tile = blockIdx.x; tile < across * down * z.batch; tile += gridDim.x) {
+        const u32 rest = tile / across;
+        at.batch = rest / down;
+        at.row = rest % down * high + threadIdx.x / width;
+        at.column = tile % across * wide + threadIdx.x % width;
+        if (at.column + (JOINED - 1) * width < z.n && at.row + (JOINED - 1) * at.rows_by < z.m) {
+            join_block<JOINED, true, BF16>(with_epilogue, z, at, plan, scratch);
+            continue;
+        }
+        for (int j = 0; j < JOINED && at.column < z.n; j++, at.column += width)
+            join_block<1, false, BF16>(with_epilogue, z, at, plan, scratch);
     }
-    join_rows(with_epilogue, z, (u32)(plan >> 32), [&](i64 e) INLINED -> float {
-        float sum = 0.0f;
-#pragma unroll 4
-        for (int p = 0; p < pieces; p++)
-            sum += ((const float *)scratch)[p * all + e];
-        return sum;
-    });
 }
 
 // ---- dense copies of operands that are no matrices in memory ----

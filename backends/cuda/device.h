@@ -62,6 +62,8 @@ void bd_cuda_flights_close(bd_device *device); /* waits for those on their way *
 bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submission);
 /* Where its kernels report faults; NULL: it has failed already, and nothing shall be launched. */
 bd_fault *bd_cuda_flight_faults(bd_cuda_flight *flight);
+/* How long one of the same kernels ran last time; 0: not known. */
+int64_t bd_cuda_flight_lasted_ns(const bd_cuda_flight *flight);
 /* After the last launch. own_error: why not all were launched, or NULL. */
 void bd_cuda_flight_end(bd_device *device, bd_cuda_flight *flight, bd_error *own_error);
 

@@ -31,7 +31,7 @@ struct bd_cuda_flight {
     bd_fault *faults;  /* pinned; kernels write them */
     uint32_t fault_room;
     int64_t submitted_ns;
-    int64_t *lasted_ns; /* how long one like it ran last time */
+    _Atomic int64_t *lasted_ns; /* how long one like it ran last time; 0: none did */
 };
 
 typedef struct bd_cuda_flights {
@@ -43,7 +43,7 @@ typedef struct bd_cuda_flights {
     int64_t free_ns;     /* when the GPU had run the last one. Thread: the waiting one */
     atomic_uint waiting; /* on their way; read without the lock */
     bool closing;
-    int64_t lasted_ns[LIKES]; /* by like_of */
+    _Atomic int64_t lasted_ns[LIKES]; /* by like_of */
 } bd_cuda_flights;
 
 static void pause_some(void)
@@ -64,7 +64,7 @@ static int wait_for(const bd_device *device, const bd_cuda_flight *flight)
     const bd_cuda_flights *flights = device->flights;
     int64_t begin = flight->submitted_ns > flights->free_ns ? flight->submitted_ns
                                                             : flights->free_ns;
-    int64_t spin_ns = bd_spare_ns(), due = begin + *flight->lasted_ns;
+    int64_t spin_ns = bd_spare_ns(), due = begin + atomic_load(flight->lasted_ns);
     bool told = spin_ns == 0 || !flight->submission->soon;
     for (;;) {
         int code = device->cuda->cuEventQuery(flight->end);
@@ -91,7 +91,7 @@ static void settle(bd_device *device, bd_cuda_flight *flight)
     device->flights->free_ns = bd_now_ns();
     float milliseconds = 0;
     if (!late && device->cuda->cuEventElapsedTime(&milliseconds, flight->begin, flight->end) == 0)
-        *flight->lasted_ns = submission->run_ns = (int64_t)(milliseconds * 1e6F);
+        atomic_store(flight->lasted_ns, submission->run_ns = (int64_t)(milliseconds * 1e6F));
     for (uint32_t i = 0; flight->faults && submission->faults && i < submission->fault_count; i++)
         if (flight->faults[i].happened)
             submission->faults[i] = flight->faults[i];
@@ -238,6 +238,11 @@ bd_cuda_flight *bd_cuda_flight_begin(bd_device *device, bd_submission *submissio
 bd_fault *bd_cuda_flight_faults(bd_cuda_flight *flight)
 {
     return flight->error ? NULL : flight->faults;
+}
+
+int64_t bd_cuda_flight_lasted_ns(const bd_cuda_flight *flight)
+{
+    return atomic_load(flight->lasted_ns);
 }
 
 void bd_cuda_flight_end(bd_device *device, bd_cuda_flight *flight, bd_error *own_error)

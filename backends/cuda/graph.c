@@ -14,6 +14,9 @@
 
 enum {
     LAUNCHES_LEAST = 4, /* fewer gain nothing */
+    /* Where a launch lasts so long, the next ones are made behind it; a graph of hundreds begins
+     * milliseconds late. */
+    HIDDEN_NS = 25000,
     ARRIVALS = 3,
     GRAPHS_MOST = 64,
     KNOWN_MOST = 4096, /* submissions counted */
@@ -127,9 +130,10 @@ static known *find(bd_cuda_graphs *graphs)
 }
 
 bd_cuda_graph_step bd_cuda_graph_begin(bd_device *device, const bd_submission *submission,
-                                       const bd_fault *faults)
+                                       const bd_fault *faults, int64_t lasted_ns)
 {
-    if (submission->launch_count < LAUNCHES_LEAST)
+    if (submission->launch_count < LAUNCHES_LEAST ||
+        lasted_ns > (int64_t)submission->launch_count * HIDDEN_NS)
         return BD_CUDA_GRAPH_NONE;
     if (!device->graphs)
         device->graphs = bd_alloc_zeroed(sizeof *device->graphs);

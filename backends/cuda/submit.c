@@ -226,7 +226,8 @@ void bd_cuda_submit(bd_device *device, bd_submission *submission)
                .submission = submission,
                .faults = bd_cuda_flight_faults(flight)};
     bd_cuda_graph_step step = b.faults
-                                  ? bd_cuda_graph_begin(device, submission, b.faults)
+                                  ? bd_cuda_graph_begin(device, submission, b.faults,
+                                                        bd_cuda_flight_lasted_ns(flight))
                                   : BD_CUDA_GRAPH_RUNS;
     if (step != BD_CUDA_GRAPH_RUNS)
         run_launches(&b);

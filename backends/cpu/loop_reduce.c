@@ -76,6 +76,25 @@ static void better(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef a[
     a[1] = LLVMBuildSelect(builder, wins, b[1], a[1], "");
 }
 
+/* As better, for a b that stands behind a in each lane: of equals a stays. Where b is all there is,
+ * and no better than nothing, a has no position: set_result knows. */
+static void better_behind(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef a[2],
+                          LLVMValueRef const b[2])
+{
+    LLVMBuilderRef builder = emit->builder;
+    bool most = looks_for_most(reduction->code);
+    LLVMValueRef wins;
+    if (burn_dtype_is_float(reduction->dtype)) {
+        LLVMValueRef known = LLVMBuildFCmp(builder, LLVMRealORD, a[0], a[0], "");
+        wins = LLVMBuildFCmp(builder, most ? LLVMRealUGT : LLVMRealULT, b[0], a[0], "");
+        wins = LLVMBuildAnd(builder, wins, known, "");
+    } else {
+        wins = bd_part_binary(emit, most ? BD_KIR_GT : BD_KIR_LT, reduction->dtype, b[0], a[0]);
+    }
+    for (int part = 0; part < 2; part++)
+        a[part] = LLVMBuildSelect(builder, wins, b[part], a[part], "");
+}
+
 static void combine(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef a[2],
                     LLVMValueRef const b[2])
 {
@@ -160,7 +179,9 @@ void bd_part_reduce(bd_emit *emit, int instr)
     }
     for (int i = 0; i < reduction->parts; i++)
         next[i] = reduction->now[i];
-    if (!add_product(emit, reduction, next))
+    if (is_arg(reduction->code) && !emit->loop->shape->crossed)
+        better_behind(emit, reduction, next, item);
+    else if (!add_product(emit, reduction, next))
         combine(emit, reduction, next, item);
     bool masked = emit->mask && emit->loop->shape->form == BD_LOOP_ROW;
     for (int i = 0; i < reduction->parts; i++)
@@ -308,8 +329,14 @@ static void across(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef va
     emit->lanes = lanes;
 }
 
+/* If no element is better than nothing, all are alike, and the first one is meant. */
 static void set_result(bd_emit *emit, const bd_reduction *reduction, LLVMValueRef total)
 {
+    if (reduction->parts == 2) {
+        LLVMValueRef none = bd_part_integer(emit, total, INT64_MAX);
+        none = LLVMBuildICmp(emit->builder, LLVMIntEQ, total, none, "");
+        total = LLVMBuildSelect(emit->builder, none, LLVMConstNull(LLVMTypeOf(total)), total, "");
+    }
     burn_dtype dtype = (burn_dtype)emit->program->instrs[reduction->instr].dtype;
     emit->values[reduction->instr + 1] = bd_part_round(emit, total, dtype);
 }

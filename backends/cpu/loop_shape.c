@@ -216,6 +216,16 @@ static void choose_axis(const bd_kir *program, bd_loop_shape *shape)
     }
 }
 
+/* Positions are twice as wide as most values: so many registers of them are few enough. */
+static unsigned with_positions(const bd_kir *program, const bd_loop_shape *shape)
+{
+    enum { MOST = 2 };
+    bool found = false;
+    for (int i = 0; i < shape->reduction_count; i++)
+        found |= bd_loop_reduction_parts(program->instrs[shape->reductions[i]].code) == 2;
+    return found && shape->unroll > MOST ? MOST : shape->unroll;
+}
+
 static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop_shape *shape,
                          int weight)
 {
@@ -230,6 +240,7 @@ static void choose_lanes(const bd_target *target, const bd_kir *program, bd_loop
                             : weight <= 40 && shape->reduction_count <= 10 ? 2
                                                                            : 1;
     }
+    shape->unroll = with_positions(program, shape);
     shape->lanes = shape->vector_axis < 0 ? 1 : lanes * shape->unroll;
     shape->masked = target->masked;
     size_t widest = 1;

@@ -376,6 +376,9 @@ static void set_splits(bd_window_shape *out)
     out->splits = ceiling(out->k, out->split_k);
     out->chunk_k = ceiling(out->split_k, ceiling(out->split_k, CHUNK_K));
     out->chunk_k = ceiling(out->chunk_k, out->group) * out->group;
+    int64_t window = out->outer * out->group; /* one group of pairs at all other places of K: */
+    if (out->tall > 1 && window <= CHUNK_K)   /* these are the same few lines of the copy */
+        out->chunk_k = CHUNK_K / window * window;
 }
 
 static void place_rows(const bd_gemm *gemm, bd_window_shape *out)

@@ -99,7 +99,7 @@ bd_error *bd_origin_check(const char *origin, size_t size_bytes)
         meant[size - 4] = '\0';
     if (size > 10 && strncmp(meant, "http://", 7) == 0 && strcmp(meant + size - 3, ":80") == 0)
         meant[size - 3] = '\0';
-    bool plain = count && !strpbrk(text, "*@, ");
+    bool plain = count && (scheme || !mark) && !strpbrk(text, "*@, ");
     for (const char *at = text; *at; at++)
         plain &= (unsigned char)*at < 0x7F; /* other letters are written as xn--… */
     if (plain && strcmp(meant, text) == 0)

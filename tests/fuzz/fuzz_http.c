@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fuzz target of HTTP heads and of what is read from them. The first bytes choose how the rest is
- * cut into reads; what is parsed in pieces must equal what is parsed whole. */
+ * cut into reads; what is parsed in pieces must equal what is parsed whole. The rest's first line
+ * is a name of the configuration, too: what may stand there lets somebody in. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 #include "server/http.h"
 #include "server/web_names.h"
 
-enum { CUTS = 8 };
+enum { CUTS = 8, NAME_BYTES = 300 };
 
 static bd_http_head pieces, whole;
 
@@ -60,11 +62,29 @@ static void look(const bd_http_head *head)
         abort();
 }
 
+static void name(const uint8_t *bytes, size_t size)
+{
+    char text[NAME_BYTES], header[NAME_BYTES + 8];
+    snprintf(text, sizeof text, "%.*s", (int)(size < NAME_BYTES ? size : NAME_BYTES - 1),
+             (const char *)bytes);
+    text[strcspn(text, "\r\n")] = '\0';
+    char *names[] = {text};
+    const bd_text_list list = {names, 1, 1};
+    snprintf(header, sizeof header, strchr(text, ':') ? "[%s]:80" : "%s:80", text);
+    bd_error *host = bd_host_check(text), *origin = bd_origin_check(text, strlen(text));
+    if ((!host && !bd_host_allowed(header, "10.0.0.7", &list)) ||
+        (!origin && !bd_origin_allowed(text, &list, NULL)))
+        abort();
+    bd_error_free(host);
+    bd_error_free(origin);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < CUTS)
         return 0;
+    name(bytes + CUTS, size - CUTS);
     bool failed_pieces, failed_whole;
     size_t taken = parse(&pieces, bytes + CUTS, size - CUTS, bytes, CUTS, &failed_pieces);
     size_t taken_whole = parse(&whole, bytes + CUTS, size - CUTS, NULL, 0, &failed_whole);

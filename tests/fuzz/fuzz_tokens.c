@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fuzz target of the token file: what is taken prints back to the same, and no more happens. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,16 +23,42 @@ static bool same(const bd_tokens *a, const bd_tokens *b)
     return true;
 }
 
+static bool has(bd_tokens *tokens, const char *secret)
+{
+    return bd_tokens_find(tokens, bd_text_of(secret)) != NULL;
+}
+
+/* A second one has what the first one has, until that ends. */
+static void rotate(bd_tokens *tokens, const char *first)
+{
+    char secret[BD_TOKEN_SECRET_BYTES], id[BD_TOKEN_ID_BYTES], which[BD_TOKEN_ID_BYTES + 8];
+    bd_token made = {.name = "fuzz"};
+    bd_error *error = bd_tokens_rotate(tokens, &made, 4102444800, secret);
+    if (!error) {
+        const bd_token *found = bd_tokens_find(tokens, bd_text_of(secret));
+        snprintf(which, sizeof which, "fuzz/%s", bd_token_id(&made, id));
+        if (!found || found->scopes != 3 || !bd_token_allows_origin(found, "http://b.org:8080") ||
+            bd_token_expired(found) || !has(tokens, first) || !bd_tokens_remove(tokens, which) ||
+            has(tokens, secret) || !has(tokens, first))
+            abort();
+    }
+    bd_error_free(error);
+}
+
 /* A name that is free can be added and removed. */
 static void change(bd_tokens *tokens)
 {
+    static char origins[] = "https://a.org,http://b.org:8080";
     char secret[BD_TOKEN_SECRET_BYTES];
-    bd_token wanted = {.name = "fuzz", .scopes = 3};
+    bd_token wanted = {.name = "fuzz", .scopes = 3, .origins = origins};
     bd_error *error = bd_tokens_add(tokens, &wanted, secret);
     if (!error) {
         const bd_token *found = bd_tokens_find(tokens, bd_text_of(secret));
-        if (!found || strcmp(found->name, "fuzz") != 0 || !bd_token_allows_origin(found, "x") ||
-            !bd_tokens_remove(tokens, "fuzz") || bd_tokens_find(tokens, bd_text_of(secret)))
+        if (!found || strcmp(found->name, "fuzz") != 0 || bd_token_allows_origin(found, "x") ||
+            !bd_token_allows_origin(found, "https://a.org"))
+            abort();
+        rotate(tokens, secret);
+        if (!bd_tokens_remove(tokens, "fuzz") || has(tokens, secret))
             abort();
     }
     bd_error_free(error);

@@ -51,7 +51,7 @@ def test_the_certificate_is_fetched_and_pinned_as_the_manual_says():
     ("hosts", "https://x:1", "x"), ("hosts", "gpu.example:1", "gpu.example"), ("hosts", "[::1]", "::1"), ("hosts", "gpu.example.", "gpu.example"),
     ("hosts", "*", "gpu.example"), ("hosts", "gpu.example/", "gpu.example"), ("origins", "app.example", "https://app.example"),
     ("origins", "https://App.example/page", "https://app.example"), ("origins", "https://a.org:443", "https://a.org"),
-    ("origins", "http://a.org:80", "http://a.org"), ("origins", "*", "https://app.example"), ("origins", "https://*.a.org", "https://app.example"),
+    ("origins", "http://a.org:80", "http://a.org"), ("origins", "*", "https://app.example"), ("origins", "://a.org", "https://app.example"), ("origins", "https://*.a.org", "https://app.example"),
     ("origins", "https://bücher.example", "https://app.example")])
 def test_what_no_page_could_match_is_refused(tmp_path, key, value, right):
     path = tmp_path / "burnd.conf"

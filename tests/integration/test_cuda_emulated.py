@@ -429,3 +429,40 @@ def test_what_comes_again_runs_as_a_graph(cache, how):
     lines, log = run(AGAIN, cache, EMULATOR_FAIL=how)
     assert lines == ["ok"]
     assert ("a graph runs" in log) == (how == "") and ("has no graph" in log) == (how == "graph")
+
+
+TRAINED = """
+    import sys, burn.nn as nn
+    burn.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(8, 16, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(2304, 10))
+    optimizer = burn.optim.Adam(net.parameters(), 1e-2)
+    x, y = burn.randn(8, 8, 12, 12), burn.arange(8)
+    q = burn.randn(1, 2, 40, 16).to(burn.bfloat16)
+    try:
+        for step in range(3):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            optimizer.step()
+            print(loss.item())
+        print(F.scaled_dot_product_attention(q, q, q, is_causal=True).float().sum().item())
+    except burn.Error as error:
+        assert "not cached" in str(error), error
+        print("refused", burn.ping() > 0)
+    kernels = burn.stats()["kernels"]
+    print(kernels["compiles"], kernels["cache_hits"])
+"""
+
+
+def test_a_second_daemon_that_may_not_compile_runs_from_the_cache(tmp_path):
+    """Products and convolutions by the library, and by kernels of the cache where it refuses."""
+    tmp_path.chmod(0o700)
+    assert run(TRAINED, tmp_path, BURND_COMPILE="never")[0] == ["refused True", "0 0"]
+    first = run(TRAINED, tmp_path)[0]
+    compiles, hits = map(int, first[-1].split())
+    assert len(first) == 5 and compiles > 5 and hits == 0
+    for refused in ("", "refuse"):
+        again = run(TRAINED, tmp_path, BURND_COMPILE="never", EMULATOR_BLAS=refused, EMULATOR_DNN=refused)[0]
+        assert again[-1] == f"0 {compiles}"
+        near = [abs(float(a) - float(b)) <= 1e-3 * max(1, abs(float(b))) for a, b in zip(again[:-1], first[:-1])]
+        assert len(near) == 4 and all(near), (again, first)

@@ -158,7 +158,7 @@ static void take_turn(bd_core *core)
         bd_session_resume(session);
     else if (!bd_throttle_holds(session)) /* others of its principal may have been before it */
         bd_session_step(session);
-    bd_turns_charge(turn, bd_now_ns() - begin_ns + 1);
+    bd_turns_charge(turn, BD_TURN_THREAD, bd_now_ns() - begin_ns + 1);
     bd_core_make_ready(core, session);
 }
 
@@ -183,7 +183,7 @@ static void count_launches(bd_core *core, bd_run *run)
 static void charge(bd_session *session, const bd_run *run)
 {
     int64_t ns = run->known->last_run_ns;
-    bd_turns_charge(&session->turn, ns - run->charged_ns);
+    bd_turns_charge(&session->turn, BD_TURN_DEVICE, ns - run->charged_ns);
     bd_count(&session->account->device_ns, (uint64_t)ns);
 }
 
@@ -240,7 +240,7 @@ void bd_core_submit(bd_core *core, bd_session *session, bd_run *own_run)
     run->charged_ns = run->known->last_run_ns;
     core->flight_count++;
     core->flight_ns += run->charged_ns;
-    bd_turns_charge(&session->turn, run->charged_ns);
+    bd_turns_charge(&session->turn, BD_TURN_DEVICE, run->charged_ns);
     run->engine = core;
     run->next = NULL;
     if (core->flight_last)

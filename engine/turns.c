@@ -7,7 +7,7 @@
 #include "proto/base/assert.h"
 #include "proto/base/vec.h"
 
-/* How far behind one may be that comes back. */
+/* How far behind one may be that comes back, or with one kind of time. */
 static const int64_t SAVED_NS = 100 * 1000000;
 
 typedef BD_VEC(bd_turn *) heap; /* the least used stands first */
@@ -16,7 +16,7 @@ struct bd_share {
     bd_share *next;
     char *principal;
     size_t members, active;
-    int64_t used_ns;
+    bd_turn_use used;
     int64_t reached_ns; /* where its sessions are: the most that one of them had in its turn */
     heap waiting[BD_TURN_KINDS];
 };
@@ -52,12 +52,12 @@ static void settle(bd_turn *turn)
     heap *waiting = &turn->share->waiting[turn->kind];
     size_t place = turn->place, count = waiting->count;
     bd_turn **items = waiting->items;
-    for (; place > 1 && items[place / 2 - 1]->used_ns > turn->used_ns; place /= 2)
+    for (; place > 1 && items[place / 2 - 1]->used.ns > turn->used.ns; place /= 2)
         put(waiting, place, items[place / 2 - 1]);
     for (size_t child; (child = 2 * place) <= count; place = child) {
-        if (child < count && items[child]->used_ns < items[child - 1]->used_ns)
+        if (child < count && items[child]->used.ns < items[child - 1]->used.ns)
             child++;
-        if (items[child - 1]->used_ns >= turn->used_ns)
+        if (items[child - 1]->used.ns >= turn->used.ns)
             break;
         put(waiting, place, items[child - 1]);
     }
@@ -80,9 +80,11 @@ static void take_out(bd_turns *turns, bd_turn *turn)
 
 /* ---- members ---- */
 
-static int64_t at_least(int64_t used_ns, int64_t reached_ns)
+static void come_back(bd_turn_use *used, int64_t reached_ns)
 {
-    return used_ns > reached_ns - SAVED_NS ? used_ns : reached_ns - SAVED_NS;
+    used->ns = used->ns > reached_ns - SAVED_NS ? used->ns : reached_ns - SAVED_NS;
+    for (int i = 0; i < BD_TURN_KINDS; i++)
+        used->less_ns[i] = used->less_ns[i] < SAVED_NS ? used->less_ns[i] : SAVED_NS;
 }
 
 void bd_turns_join(bd_turns *turns, bd_turn *turn, const char *principal)
@@ -93,12 +95,12 @@ void bd_turns_join(bd_turns *turns, bd_turn *turn, const char *principal)
     if (!share) {
         share = bd_alloc_zeroed(sizeof *share);
         share->principal = bd_strdup(principal);
-        share->used_ns = turns->reached_ns;
+        share->used.ns = turns->reached_ns;
         share->next = turns->shares;
         turns->shares = share;
     }
     share->members++;
-    *turn = (bd_turn){.share = share, .used_ns = share->reached_ns};
+    *turn = (bd_turn){.share = share, .used.ns = share->reached_ns};
 }
 
 void bd_turns_leave(bd_turns *turns, bd_turn *turn)
@@ -124,8 +126,8 @@ static void wake(bd_turns *turns, bd_turn *turn)
 {
     bd_share *share = turn->share;
     if (share->active++ == 0)
-        share->used_ns = at_least(share->used_ns, turns->reached_ns);
-    turn->used_ns = at_least(turn->used_ns, share->reached_ns);
+        come_back(&share->used, turns->reached_ns);
+    come_back(&turn->used, share->reached_ns);
     turn->active = true;
 }
 
@@ -162,7 +164,7 @@ static bd_turn *first_of(const bd_share *share, bd_turn_kind last)
     bd_turn *first = NULL;
     for (int kind = 0; kind <= (int)last; kind++) {
         const heap *waiting = &share->waiting[kind];
-        if (waiting->count && (!first || waiting->items[0]->used_ns < first->used_ns))
+        if (waiting->count && (!first || waiting->items[0]->used.ns < first->used.ns))
             first = waiting->items[0];
     }
     return first;
@@ -173,17 +175,17 @@ bd_turn *bd_turns_next(bd_turns *turns, bd_turn_kind last)
     bd_turn *turn = NULL;
     for (bd_share *share = turns->shares; share; share = share->next) {
         bd_turn *first = first_of(share, last);
-        if (first && (!turn || share->used_ns < turn->share->used_ns))
+        if (first && (!turn || share->used.ns < turn->share->used.ns))
             turn = first;
     }
     if (!turn)
         return NULL;
     bd_share *share = turn->share;
     take_out(turns, turn);
-    if (share->used_ns > turns->reached_ns)
-        turns->reached_ns = share->used_ns;
-    if (turn->used_ns > share->reached_ns)
-        share->reached_ns = turn->used_ns;
+    if (share->used.ns > turns->reached_ns)
+        turns->reached_ns = share->used.ns;
+    if (turn->used.ns > share->reached_ns)
+        share->reached_ns = turn->used.ns;
     return turn;
 }
 
@@ -192,10 +194,21 @@ bool bd_turns_any(const bd_turns *turns, bd_turn_kind kind)
     return turns->waiting[kind] > 0;
 }
 
-void bd_turns_charge(bd_turn *turn, int64_t more_ns)
+/* Both kinds go on side by side: what counts is the larger. */
+static void use(bd_turn_use *used, bd_turn_kind kind, int64_t more_ns)
 {
-    turn->used_ns += more_ns;
-    turn->share->used_ns += more_ns;
+    int64_t least_ns = used->less_ns[kind] -= more_ns;
+    for (int i = 0; i < BD_TURN_KINDS; i++)
+        least_ns = used->less_ns[i] < least_ns ? used->less_ns[i] : least_ns;
+    used->ns -= least_ns;
+    for (int i = 0; i < BD_TURN_KINDS; i++)
+        used->less_ns[i] -= least_ns;
+}
+
+void bd_turns_charge(bd_turn *turn, bd_turn_kind kind, int64_t more_ns)
+{
+    use(&turn->used, kind, more_ns);
+    use(&turn->share->used, kind, more_ns);
     if (turn->place)
         settle(turn);
 }

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Whose turn it is. Of the principals with a session that can go on, the one comes first that has
- * had the least time of the device and of its thread; of this principal's sessions, the one that
- * has. Who wanted nothing for a while saves little of that time up. Thread: device. */
+ * had the least time of the device or of its thread, whichever is more; of this principal's
+ * sessions, the one that has. Who wanted nothing for a while saves little of that time up.
+ * Thread: device. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a session waits for: the device thread, or room on the device for a plan. */
+/* What a session waits for and has time of: the device thread, the device. */
 typedef enum bd_turn_kind { BD_TURN_THREAD, BD_TURN_DEVICE, BD_TURN_KINDS } bd_turn_kind;
+
+/* The time that one has had. */
+typedef struct bd_turn_use {
+    int64_t ns;                   /* of what it has had more of, */
+    int64_t less_ns[BD_TURN_KINDS]; /* and how much less of each: 0 for that one */
+} bd_turn_use;
 
 typedef struct bd_turns bd_turns;
 typedef struct bd_share bd_share; /* a principal's */
@@ -17,7 +24,7 @@ typedef struct bd_share bd_share; /* a principal's */
 /* A session's part in it. */
 typedef struct bd_turn {
     bd_share *share;
-    int64_t used_ns;
+    bd_turn_use used;
     bool active; /* it has not rested since it waited last */
     bd_turn_kind kind;
     size_t place; /* among the share's waiting ones of this kind, from 1; 0: it does not wait */
@@ -39,5 +46,5 @@ bd_turn *bd_turns_next(bd_turns *turns, bd_turn_kind last);
 bool bd_turns_any(const bd_turns *turns, bd_turn_kind kind);
 /* It wants nothing for now. */
 void bd_turns_rest(bd_turn *turn);
-/* It has had so much more time; negative: less than was thought. */
-void bd_turns_charge(bd_turn *turn, int64_t more_ns);
+/* It has had so much more time of this; negative: less than was thought. */
+void bd_turns_charge(bd_turn *turn, bd_turn_kind kind, int64_t more_ns);

@@ -9,7 +9,7 @@ enum { MEMBERS = 40 };
 
 typedef struct member {
     bd_turn turn;
-    int64_t cost_ns, had_ns;
+    int64_t cost_ns, had_ns, device_ns;
     bool waits;
 } member;
 
@@ -43,7 +43,8 @@ static void run(member *members, int count, int rounds)
         ck_assert_ptr_nonnull(turn);
         member *of = (member *)turn;
         of->had_ns += of->cost_ns;
-        bd_turns_charge(turn, of->cost_ns);
+        bd_turns_charge(turn, BD_TURN_THREAD, of->cost_ns);
+        bd_turns_charge(turn, BD_TURN_DEVICE, of->device_ns);
         if (of->waits)
             bd_turns_wait(turns, turn, BD_TURN_THREAD);
         else
@@ -111,12 +112,41 @@ START_TEST(what_was_charged_too_much_comes_back)
     member members[] = {join("uid:1", 0), join("uid:1", 0)};
     for (int i = 0; i < 2; i++)
         bd_turns_wait(turns, &members[i].turn, BD_TURN_THREAD);
-    bd_turns_charge(&members[0].turn, 500);
+    bd_turns_charge(&members[0].turn, BD_TURN_THREAD, 500);
     ck_assert_ptr_eq(bd_turns_next(turns, BD_TURN_THREAD), &members[1].turn);
-    bd_turns_charge(&members[1].turn, 300);
+    bd_turns_charge(&members[1].turn, BD_TURN_THREAD, 300);
     bd_turns_wait(turns, &members[1].turn, BD_TURN_THREAD);
-    bd_turns_charge(&members[0].turn, -400); /* while it waits */
+    bd_turns_charge(&members[0].turn, BD_TURN_THREAD, -400); /* while it waits */
     ck_assert_ptr_eq(bd_turns_next(turns, BD_TURN_THREAD), &members[0].turn);
+    leave(members, 2);
+}
+END_TEST
+
+/* Steps of 5 and of 0.2 ms of the device, which cost its thread little and half as much. */
+START_TEST(thread_and_device_go_on_side_by_side)
+{
+    for (int principals = 1; principals <= 2; principals++) {
+        const char *other = principals == 1 ? "uid:1" : "uid:2";
+        member members[] = {join("uid:1", 50000), join(other, 100000)};
+        members[0].device_ns = 5000000;
+        members[1].device_ns = 200000;
+        run(members, 2, 20000);
+        int64_t longs = members[0].had_ns / 50000 * 5000000;
+        int64_t shorts = members[1].had_ns / 100000 * 200000;
+        ck_assert_int_lt(llabs(longs - shorts), 5400000); /* one step of each */
+        leave(members, 2);
+    }
+}
+END_TEST
+
+START_TEST(more_of_the_thread_than_of_the_device_counts)
+{
+    member members[] = {join("uid:1", 100000), join("uid:2", 1000000)};
+    members[0].device_ns = 1000000; /* as much as the other one has of the thread */
+    members[1].device_ns = 10000;
+    run(members, 2, 2000);
+    ck_assert_int_eq(members[0].had_ns / 100000, 1000);
+    ck_assert_int_eq(members[1].had_ns / 1000000, 1000);
     leave(members, 2);
 }
 END_TEST
@@ -126,7 +156,7 @@ START_TEST(leaving_out_of_the_middle_keeps_the_order)
     member members[MEMBERS];
     for (int i = 0; i < MEMBERS; i++) {
         members[i] = join("uid:1", 0);
-        bd_turns_charge(&members[i].turn, (i * 17) % MEMBERS * 1000);
+        bd_turns_charge(&members[i].turn, BD_TURN_THREAD, (i * 17) % MEMBERS * 1000);
         bd_turns_wait(turns, &members[i].turn, BD_TURN_THREAD);
         bd_turns_wait(turns, &members[i].turn, BD_TURN_THREAD); /* once is enough */
     }
@@ -134,8 +164,8 @@ START_TEST(leaving_out_of_the_middle_keeps_the_order)
         bd_turns_leave(turns, &members[i].turn);
     int64_t before = -1;
     for (bd_turn *turn; (turn = bd_turns_next(turns, BD_TURN_THREAD));) {
-        ck_assert_int_gt(turn->used_ns, before);
-        before = turn->used_ns;
+        ck_assert_int_gt(turn->used.ns, before);
+        before = turn->used.ns;
         bd_turns_leave(turns, turn);
     }
 }
@@ -150,6 +180,8 @@ int main(void)
     tcase_add_test(tests, a_pause_is_not_saved_up);
     tcase_add_test(tests, a_newcomer_owes_nothing_and_is_owed_nothing);
     tcase_add_test(tests, what_was_charged_too_much_comes_back);
+    tcase_add_test(tests, thread_and_device_go_on_side_by_side);
+    tcase_add_test(tests, more_of_the_thread_than_of_the_device_counts);
     tcase_add_test(tests, leaving_out_of_the_middle_keeps_the_order);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

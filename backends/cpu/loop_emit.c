@@ -71,11 +71,14 @@ static void items_begin(walk *w, bool chunked)
     const bd_loop_shape *shape = w->shape;
     LLVMBuilderRef b = emit->builder;
     w->chunked = chunked;
-    for (int i = 0; i < shape->outer_count; i++)
-        w->extents[w->digit_count++] = w->loop.extents[shape->outer[i]];
     bool tiled = shape->form != BD_LOOP_ROW && shape->vector_axis >= 0;
-    if (tiled)
-        w->extents[w->digit_count++] = bd_emit_param(emit, BD_LOOP_TILES);
+    int last = shape->outer_count, tile_at = shape->apart ? last - 1 : last;
+    for (int i = 0; i <= last; i++) {
+        if (tiled && i == tile_at)
+            w->extents[w->digit_count++] = bd_emit_param(emit, BD_LOOP_TILES);
+        if (i < last)
+            w->extents[w->digit_count++] = w->loop.extents[shape->outer[i]];
+    }
     if (chunked)
         w->extents[w->digit_count++] = bd_emit_param(emit, BD_LOOP_CHUNKS);
     LLVMValueRef rest = emit->begin;
@@ -86,9 +89,9 @@ static void items_begin(walk *w, bool chunked)
     w->item = bd_emit_for(emit, &w->frame, emit->begin, emit->end, bd_emit_i64(emit, 1));
     for (int i = 0; i < w->digit_count; i++)
         w->digits[i] = bd_emit_carry(emit, &w->frame, w->digits[i]);
-    for (int i = 0; i < shape->outer_count; i++)
-        emit->positions[shape->outer[i]] = w->digits[i];
-    w->tile = tiled ? w->digits[shape->outer_count] : NULL;
+    for (int i = 0; i < last; i++)
+        emit->positions[shape->outer[i]] = w->digits[tiled && i >= tile_at ? i + 1 : i];
+    w->tile = tiled ? w->digits[tile_at] : NULL;
     w->chunk = chunked ? w->digits[w->digit_count - 1] : NULL;
 }
 

@@ -261,6 +261,36 @@ static void sort_axes(const bd_kir *program, bd_loop_shape *shape)
     }
 }
 
+/* The number of the outer axis along which an access goes on whose lanes lie apart; -1: none. */
+static int goes_on_along(const bd_kir *program, const bd_loop_shape *shape, int access)
+{
+    const bd_kir_int *strides = program->accesses[access].strides;
+    bd_kir_int lanes = strides[shape->vector_axis];
+    int found = -1;
+    for (int i = 0; i < shape->outer_count; i++)
+        if (bd_kir_int_is(strides[shape->outer[i]], 1))
+            found = i;
+    return bd_kir_int_is(lanes, 0) || bd_kir_int_is(lanes, 1) ? -1 : found;
+}
+
+/* Lanes that lie apart have a cache line each, which is used up before it goes. */
+static void choose_tile(const bd_kir *program, bd_loop_shape *shape)
+{
+    if (shape->form != BD_LOOP_MAP || shape->vector_axis < 0)
+        return;
+    for (int i = 0; i < program->access_count && !shape->apart; i++) {
+        int number = goes_on_along(program, shape, i);
+        if (number < 0)
+            continue;
+        int axis = shape->outer[number];
+        for (int k = number; k + 1 < shape->outer_count; k++)
+            shape->outer[k] = shape->outer[k + 1];
+        shape->outer[shape->outer_count - 1] = axis;
+        shape->apart = true;
+        shape->tile = BD_LOOP_APART_TILE;
+    }
+}
+
 /* Vector operations of an access beside its instruction. */
 static int access_weight(const bd_kir *program, const bd_loop_shape *shape,
                          const bd_kir_instr *instr)
@@ -489,6 +519,7 @@ bd_error *bd_loop_shape_of(const bd_target *target, const bd_kir *program, bd_lo
     choose_axis(program, &shape);
     choose_lanes(target, program, &shape, weight);
     sort_axes(program, &shape);
+    choose_tile(program, &shape);
     choose_streams(program, &shape);
     choose_ahead(program, &shape);
     estimate(program, &shape);

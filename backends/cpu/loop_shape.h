@@ -19,6 +19,7 @@ typedef enum bd_loop_form { BD_LOOP_MAP, BD_LOOP_COLUMN, BD_LOOP_ROW } bd_loop_f
 
 enum {
     BD_LOOP_TILE_BYTES = 16384, /* of the widest buffer: an item of a map */
+    BD_LOOP_APART_TILE = 64,    /* elements whose cache lines stay in the first cache */
     BD_LOOP_CHUNK = 32768,      /* elements of a chunk of a split reduction */
     BD_LOOP_SPLIT_ITEMS = 16,   /* fewer items than this are split */
     BD_LOOP_STREAM_BYTES = 32 << 20, /* an output from here on bypasses the cache, which could not
@@ -57,6 +58,8 @@ typedef struct bd_loop_shape {
     int serial[BD_KIR_AXES_MAX], serial_count; /* outermost first */
     int each[BD_KIR_PHASES_MAX], each_count;   /* numbers of the EACH phases */
     int tile;                                  /* elements, MAP */
+    bool apart; /* MAP: some access, as of a transposition, goes on along the last outer axis and
+                   not along the lanes; the axis then runs inside of small tiles */
     /* ROW with several EACH phases: accesses whose next row is asked for ahead of time (from
      * ahead_stores on: this row, which the last of these phases writes), and by phase, in 16ths of
      * a row, how much of it. */

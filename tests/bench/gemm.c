@@ -136,14 +136,17 @@ static void judge(const problem *p, const char *name)
     memset(p->c, 0, (size_t)(p->m * p->n) * sizeof(float));
 }
 
-static void print_library(const library *other, double flops, double *seconds, const double *ours)
+static void print_library(const library *other, double flops, double *seconds, const double *ours,
+                          const double *peak)
 {
-    double ratios[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++)
+    double ratios[ROUNDS], share[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
         ratios[i] = seconds[i] / ours[i];
-    printf(", \"%s_gflops\": %.1f, \"%s_ratio\": %.3f", other->name,
-           flops / loop_median(seconds, ROUNDS) * 1e-9, other->name,
-           loop_median(ratios, ROUNDS));
+        share[i] = flops / seconds[i] * 1e-9 / peak[i];
+    }
+    printf(", \"%s_gflops\": %.1f, \"%s_ratio\": %.3f, \"%s_share\": %.3f", other->name,
+           flops / loop_median(seconds, ROUNDS) * 1e-9, other->name, loop_median(ratios, ROUNDS),
+           other->name, loop_median(share, ROUNDS));
 }
 
 int main(int argc, char **argv)
@@ -199,7 +202,7 @@ int main(int argc, char **argv)
     printf("{\"kernel\": \"gemm\", \"m\": %lld, \"n\": %lld, \"k\": %lld", (long long)p.m,
            (long long)p.n, (long long)p.k);
     for (int i = 0; i < other_count; i++)
-        print_library(&others[i], flops, theirs[i], mine);
+        print_library(&others[i], flops, theirs[i], mine, peak);
     printf(", \"burn_gflops\": %.1f, \"peak_gflops\": %.1f, \"share\": %.3f",
            flops / loop_median(mine, ROUNDS) * 1e-9, loop_median(peak, ROUNDS),
            loop_median(share, ROUNDS));

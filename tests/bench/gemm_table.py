@@ -5,8 +5,8 @@ thread, all in one process in turns, from C.
 
     gemm_table.py [--sizes 16,64,...,1x4096x4096] [--library PATH:SYMBOL ...]
 
-GFLOP/s of processor time, medians of rounds. share: of multiply-adds in registers; a ratio: their time over burn's (above 1 burn is
-faster); a product of one row also as GB/s of the matrix, and its share of a loop that reads it.
+GFLOP/s of processor time, medians of rounds. share, of each: of multiply-adds in registers, median of the rounds'; a ratio: their
+time over burn's (above 1 burn is faster); a product of one row also as GB/s of the matrix, and its share of a loop that reads it.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ names = {"scipy_sgemm_64_": "OpenBLAS", "sgemm_": "MKL", "dnnl_sgemm": "oneDNN"}
 symbols = [library.rsplit(":", 1)[1] for library in libraries]
 labels = [names.get(symbol, symbol) for symbol in symbols]
 print(f"{'m x n x k':>16s} {'peak':>7s} {'burn':>7s} {'share':>6s}",
-      *(f"{label:>9s} {'ratio':>6s}" for label in labels), "  ratio to the better", flush=True)
+      *(f"{label:>9s} {'share':>6s} {'ratio':>6s}" for label in labels), "  ratio to the better", flush=True)
 for size in args.sizes.split(","):
     m, n, k = size.split("x") if "x" in size else (size,) * 3
     done = subprocess.run([program, m, n, k, *libraries], capture_output=True, text=True)
@@ -43,6 +43,7 @@ for size in args.sizes.split(","):
     row = json.loads(done.stdout)
     ratios = [row[f"{symbol}_ratio"] for symbol in symbols]
     print(f"{f'{m}x{n}x{k}':>16s} {row['peak_gflops']:7.1f} {row['burn_gflops']:7.1f} {row['share']:6.2f}",
-          *(f"{row[f'{symbol}_gflops']:9.1f} {ratio:6.2f}" for symbol, ratio in zip(symbols, ratios)),
+          *(f"{row[f'{symbol}_gflops']:9.1f} {row[f'{symbol}_share']:6.2f} {ratio:6.2f}"
+            for symbol, ratio in zip(symbols, ratios)),
           f"  {min(ratios, default=0):.2f}", f"  {row['burn_gb_s']} GB/s, {row['loop_share']:.2f} of a loop's"
           if "burn_gb_s" in row else "", flush=True)

@@ -26,8 +26,7 @@ enum {
     RESIDENT_BYTES = 1 << 20, /* of rows that stay in the second cache for all columns */
     RESIDENT_PANELS = 4,
     ONE_PANEL = 16,
-    OFTEN = 256, /* rows that read a panel of columns */
-    VERY_OFTEN = 512,
+    OFTEN = 512, /* rows that read a panel of columns */
     ROW_LINES = 64, /* of the first cache, that a panel of rows may take up */
 };
 /* Multiply-adds of an item that is worth cutting in two. */
@@ -247,7 +246,7 @@ static bool crowded(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t ste
     int64_t lines = ceiling(shape->vectors * gemm->lanes * gemm->element_bytes, LINE_BYTES);
     if (bytes % LINE_BYTES == 0 && k > room_in(FAR_SETS, FAR_WAYS, bytes, 1))
         return true;
-    if (shape->m >= VERY_OFTEN && shape->n * k * gemm->element_bytes > RESIDENT_BYTES)
+    if (shape->m >= OFTEN && shape->n * k * gemm->element_bytes > RESIDENT_BYTES)
         return true;
     int64_t wanted = least(least(k, CHUNK_K) * lines, NEAR_SETS * gemm->near_ways);
     return shape->m >= OFTEN && 4 * room_in(NEAR_SETS, gemm->near_ways, bytes, lines) < wanted;

@@ -323,13 +323,22 @@ bd_error *bd_names_publish(bd_names *names, bd_holder *holder, bd_publication *o
     return error;
 }
 
+bd_error *bd_names_missing(const bd_holder *holder, const char *name)
+{
+    if (bd_name_is_public(name))
+        return BD_ERROR(NOT_FOUND, "there is no name \"%s\"", name);
+    return BD_ERROR(NOT_FOUND,
+                    "there is no name \"%s\" of %s; names of others are seen below public/ only",
+                    name, holder->principal);
+}
+
 bd_error *bd_names_remove(bd_names *names, bd_holder *holder, const char *name)
 {
     bd_named_list *space = space_of(names, holder, name);
     size_t place = place_of(space, name);
     size_t count = count_within(space, place, name);
     if (!count)
-        BD_FAIL(NOT_FOUND, "there is no name \"%s\"", name);
+        return bd_names_missing(holder, name);
     splice(names->memory, space, place, count, &(bd_named_list){0});
     sweep(names);
     return NULL;

@@ -79,5 +79,7 @@ const bd_named *bd_names_find(bd_names *names, bd_holder *holder, const char *na
                               size_t *out_count);
 /* All of its own (shared false), or all shared ones. */
 const bd_named *bd_names_all(bd_names *names, bd_holder *holder, bool shared, size_t *out_count);
+/* NOT_FOUND for a name that this holder does not see, with where it was looked for. */
+bd_error *bd_names_missing(const bd_holder *holder, const char *name) BD_MUST_USE;
 /* Ends the name and those below it; NOT_FOUND if there are none. */
 bd_error *bd_names_remove(bd_names *names, bd_holder *holder, const char *name) BD_MUST_USE;

@@ -149,7 +149,7 @@ static bd_error *check_ids(bd_session *session, const bd_request *request, size_
     if (!count && of_programs)
         BD_FAIL(INVALID, "\"%s\" is a program: tensors have other names", request->name);
     if (!count)
-        BD_FAIL(NOT_FOUND, "there is no name \"%s\"", request->name);
+        return bd_names_missing(session->holder, request->name);
     if (count > request->id_count)
         BD_FAIL(LIMIT, "%zu names stand below \"%s\", ids are set aside for %" PRIu64, count,
                 request->name, request->id_count);

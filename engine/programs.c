@@ -159,7 +159,7 @@ static bd_error *check_import(bd_session *session, const bd_request *request,
 {
     BD_TRY(check_new(session, request));
     if (!named)
-        BD_FAIL(NOT_FOUND, "there is no name \"%s\"", request->name);
+        return bd_names_missing(session->holder, request->name);
     if (!named->program || strcmp(named->name, request->name) != 0)
         BD_FAIL(INVALID, "\"%s\" is no program", request->name);
     if (count + session->tensors.live > BD_TENSORS_MAX)

@@ -322,7 +322,10 @@ static bd_error *next_record(bd_session *session, const bd_request *request, uin
         session->last_id = session->next_output - 1;
     if (session->only_calls && !may_call(&record))
         fail(session, &record, session->ids.items, session->next_op,
-             BD_ERROR(DENIED, "%s: this session may only call programs", record.info->name));
+             BD_ERROR(DENIED,
+                      "%s: this session may only call programs, with values that it has uploaded; "
+                      "other ops need the scope compute",
+                      record.info->name));
     else
         apply(session, &record, session->ids.items, session->next_op);
     spend(budget, &record);

@@ -377,13 +377,17 @@ def test_what_infer_may_do(tokens, tmp_path):
         caller.send(frame("OPS", [2, 1], pack([call, [1], 1, 1])))
         assert caller.get(2)[2] == struct.pack("<f", 42)
         assert request_error(caller, "IMPORT_PROGRAM", [3, "own", 2]) == "NOT_FOUND"
+        for name, where in (("own", " of token:caller; names of others are seen below public/ only"), ("public/own", "")):
+            caller.send(frame("IMPORT_PROGRAM", [3, name, 2]))
+            assert caller.expect("ERROR")[0][2] == f'there is no name "{name}"{where}'
         for name, fields, payload in (("IMPORT", [3, "public/x", 9, 1], b""), ("EXPORT", [3, "a"], pack(["", 1])),
                                       ("PROGRAM_DEFINE", [3, 2, "add", 2, 3], pack([add, 2, 1])),
                                       ("EXPORT_PROGRAM", [3, "a", 1], signature), ("UNEXPORT", [3, "public/x"], b"")):
             assert request_error(caller, name, fields, payload) == "DENIED"
         caller.send(frame("OPS", [3, 2], pack([add, 2, 1])))
         assert request_error(caller, "GET", [4, 3]) == "DENIED"
-        assert caller.sync()[1] == CODES["DENIED"]
+        denied = caller.sync()
+        assert denied[1] == CODES["DENIED"] and "add: " in denied[2] and "need the scope compute" in denied[2]
         caller.send(frame("OPS", [4, 3], pack([call, [3], 1, 1])))
         assert caller.get(4)[2] == struct.pack("<f", 42)
         for wire in (caller, worker, boss):

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,16 +39,25 @@ static bool is_loopback(const char *name)
     return strcasecmp(name, "localhost") == 0;
 }
 
+/* An IPv6 address may be written in several ways. */
+static bool is_same(const char *a, const char *b)
+{
+    struct in6_addr six[2];
+    return strcasecmp(a, b) == 0 ||
+           (inet_pton(AF_INET6, a, &six[0]) == 1 && inet_pton(AF_INET6, b, &six[1]) == 1 &&
+            memcmp(&six[0], &six[1], sizeof six[0]) == 0);
+}
+
 bool bd_host_allowed(const char *host, const char *local_address, const bd_text_list *hosts)
 {
     char name[256];
     split(host, name);
     if (!name[0])
         return false;
-    if (is_loopback(name) || strcasecmp(name, local_address) == 0)
+    if (is_loopback(name) || is_same(name, local_address))
         return true;
     for (size_t i = 0; i < hosts->count; i++) {
-        if (strcasecmp(name, hosts->items[i]) == 0)
+        if (is_same(name, hosts->items[i]))
             return true;
     }
     return false;
@@ -55,14 +65,19 @@ bool bd_host_allowed(const char *host, const char *local_address, const bd_text_
 
 /* ---- what can be allowed --------------------------------------------------------------------- */
 
-enum { WORD_BYTES = 256 };
+enum { WORD_BYTES = 256, PORT_MAX = 65535 };
 
+/* Parts between dots; one that ends in a number is an IPv4 address, or none. */
 static bool is_name(const char *text)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    struct in6_addr six;
-    return inet_pton(AF_INET6, text, &six) == 1 || (*text && !text[strspn(text, letters)]);
+    struct in_addr four;
+    const char *dot = strrchr(text, '.'), *last = dot ? dot + 1 : text;
+    if (!*last || *text == '.' || *text == '-' || strstr(text, "..") ||
+        text[strspn(text, letters)])
+        return false;
+    return last[strspn(last, "0123456789")] || inet_pton(AF_INET, text, &four) == 1;
 }
 
 bd_error *bd_host_check(const char *name)
@@ -75,13 +90,49 @@ bd_error *bd_host_check(const char *name)
     if (is_short && inet_pton(AF_INET6, meant, &six) != 1)
         split(from, meant); /* as that of a header */
     meant[strcspn(meant, "/?#")] = '\0';
-    bool right = is_short && is_name(meant);
+    bool right = is_short && (inet_pton(AF_INET6, meant, &six) == 1 || is_name(meant));
     if (right && strcmp(meant, name) == 0)
         return NULL;
     BD_FAIL(INVALID,
             "\"%.64s\" can match no Host: it is a name or an address alone, without scheme and "
             "port; %.128s would be right",
             name, right ? meant : "gpu.example");
+}
+
+/* As browsers write an IPv6 address: shortest, and without an IPv4 address in it. */
+static bool is_six_of_browsers(const char *text)
+{
+    char usual[INET6_ADDRSTRLEN];
+    struct in6_addr six;
+    if (inet_pton(AF_INET6, text, &six) != 1 || strchr(text, '.'))
+        return false;
+    return inet_ntop(AF_INET6, &six, usual, sizeof usual) &&
+           (strcmp(usual, text) == 0 || strchr(usual, '.'));
+}
+
+static bool is_port(const char *text)
+{
+    size_t size = strspn(text, "0123456789");
+    return size && size <= 5 && !text[size] && *text != '0' && strtol(text, NULL, 10) <= PORT_MAX;
+}
+
+/* scheme://host or scheme://host:port, in small letters. */
+static bool is_origin(const char *text)
+{
+    char host[WORD_BYTES + 8];
+    size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    if (!islower((unsigned char)*text) || strncmp(text + scheme, "://", 3) != 0)
+        return false;
+    const char *from = text + scheme + 3;
+    bool six = *from == '[';
+    from += six;
+    size_t size = strcspn(from, six ? "]" : ":");
+    if (six && !from[size])
+        return false;
+    snprintf(host, sizeof host, "%.*s", (int)size, from);
+    const char *rest = from + size + six;
+    return (six ? is_six_of_browsers(host) : is_name(host)) &&
+           (!*rest || (*rest == ':' && is_port(rest + 1)));
 }
 
 bd_error *bd_origin_check(const char *origin, size_t size_bytes)
@@ -94,20 +145,19 @@ bd_error *bd_origin_check(const char *origin, size_t size_bytes)
              host);
     for (char *at = meant; *at; at++)
         *at = (char)tolower((unsigned char)*at);
+    bool right = is_origin(meant); /* other letters are written as xn--… */
     size_t size = strlen(meant);
     if (size > 12 && strncmp(meant, "https://", 8) == 0 && strcmp(meant + size - 4, ":443") == 0)
         meant[size - 4] = '\0';
     if (size > 10 && strncmp(meant, "http://", 7) == 0 && strcmp(meant + size - 3, ":80") == 0)
         meant[size - 3] = '\0';
-    bool plain = count && (scheme || !mark) && !strpbrk(text, "*@, ");
-    for (const char *at = text; *at; at++)
-        plain &= (unsigned char)*at < 0x7F; /* other letters are written as xn--… */
-    if (plain && strcmp(meant, text) == 0)
+    if (right && strcmp(meant, text) == 0)
         return NULL;
     BD_FAIL(INVALID,
-            "\"%.64s\" is the origin of no page: browsers write scheme://host:port, small, without "
+            "\"%.*s\" is the origin of no page: browsers write scheme://host:port, small, without "
             "a path, a usual port or a wildcard; %.128s would be right",
-            text, plain ? meant : "https://app.example");
+            (int)(size_bytes < 64 ? size_bytes : 64), origin,
+            right ? meant : "https://app.example");
 }
 
 bool bd_origin_allowed(const char *origin, const bd_text_list *origins, const char *own_host)

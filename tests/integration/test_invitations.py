@@ -51,8 +51,14 @@ def test_the_certificate_is_fetched_and_pinned_as_the_manual_says():
     ("hosts", "https://x:1", "x"), ("hosts", "gpu.example:1", "gpu.example"), ("hosts", "[::1]", "::1"), ("hosts", "gpu.example.", "gpu.example"),
     ("hosts", "*", "gpu.example"), ("hosts", "gpu.example/", "gpu.example"), ("origins", "app.example", "https://app.example"),
     ("origins", "https://App.example/page", "https://app.example"), ("origins", "https://a.org:443", "https://a.org"),
-    ("origins", "http://a.org:80", "http://a.org"), ("origins", "*", "https://app.example"), ("origins", "://a.org", "https://app.example"), ("origins", "https://*.a.org", "https://app.example"),
-    ("origins", "https://bücher.example", "https://app.example")])
+    ("origins", "http://a.org:80", "http://a.org"), ("origins", "*", "https://app.example"), ("origins", "https://*.a.org", "https://app.example"),
+    ("origins", "https://bücher.example", "https://app.example"), ("hosts", "gpu..example", "gpu.example"), ("hosts", ".", "gpu.example"),
+    ("hosts", "-", "gpu.example"), ("hosts", "01.2.3.4", "gpu.example"), ("hosts", "10.0.0", "gpu.example"), ("origins", "://a.org", "https://app.example"),
+    ("origins", "https://:8443", "https://app.example"), ("origins", "https://a.org:", "https://app.example"),
+    ("origins", "https://a.org:99999", "https://app.example"), ("origins", "https://a.org:0443", "https://app.example"),
+    ("origins", "https://a.org:443:443", "https://app.example"), ("origins", "h_t://a.org", "https://app.example"),
+    ("origins", "https://[::1", "https://app.example"), ("origins", "https://[0::1]", "https://app.example"),
+    ("origins", "https://a|b", "https://app.example"), ("origins", "https://a..b", "https://app.example")])
 def test_what_no_page_could_match_is_refused(tmp_path, key, value, right):
     path = tmp_path / "burnd.conf"
 
@@ -62,7 +68,19 @@ def test_what_no_page_could_match_is_refused(tmp_path, key, value, right):
 
     said = check(value)
     assert said.startswith(f"burnd: {path}:2: {key}: ") and said.endswith(f"; {right} would be right\n"), said
-    assert check(right) == ""
+    assert value[:64] in said and check(right) == ""
+
+
+@pytest.mark.parametrize("value", ["http://localhost:5173", "https://10.0.0.1:65535", "http://[::1]:1", "https://[2001:db8::1]", "https://a_b.x-1.org",
+                                   "https://xn--bcher-kva.example", "moz-extension://0c1d2e3f-0000-4000-8000-000000000000", "null"])
+def test_what_browsers_write_is_taken(value):
+    assert subprocess.run([BURND, "--check-config", "--origins=" + value], capture_output=True, text=True, timeout=60).stderr == ""
+
+
+def test_a_long_origin_is_shown():
+    value = "https://" + "a" * 300
+    said = subprocess.run([BURND, "--check-config", "--origins=" + value], capture_output=True, text=True, timeout=60).stderr
+    assert f'"{value[:64]}" is the origin of no page' in said
 
 
 def test_who_sees_which_counters(tokens, tmp_path):  # noqa: F811

@@ -95,8 +95,9 @@ END_TEST
 
 START_TEST(names)
 {
-    char *host_names[] = {"gpu.example", "192.0.2.9"}, *origin_names[] = {"https://app.example"};
-    const bd_text_list hosts = {host_names, 2, 2}, origins = {origin_names, 1, 1}, none = {0};
+    char *host_names[] = {"gpu.example", "192.0.2.9", "2001:DB8:0::1"};
+    char *origin_names[] = {"https://app.example"};
+    const bd_text_list hosts = {host_names, 3, 3}, origins = {origin_names, 1, 1}, none = {0};
     ck_assert(bd_host_allowed("localhost", "", &none));
     ck_assert(bd_host_allowed("LocalHost.:80", "", &none));
     ck_assert(bd_host_allowed("127.1.2.3:9", "", &none));
@@ -105,6 +106,9 @@ START_TEST(names)
     ck_assert(bd_host_allowed("[fe80::1]:7867", "fe80::1", &none));
     ck_assert(bd_host_allowed("GPU.example:1", "", &hosts));
     ck_assert(bd_host_allowed("192.0.2.9", "", &hosts));
+    ck_assert(bd_host_allowed("[2001:db8::1]:7867", "", &hosts));
+    ck_assert(!bd_host_allowed("[2001:db8::2]:7867", "", &hosts));
+    ck_assert(bd_host_allowed("[FE80:0::1]", "fe80::1", &none));
     static const char *const foreign[] = {"",       "gpu.example.evil", "evil.gpu.example", "[::1",
                                           "[::1]x", "10.0.0.8",         "128.0.0.1",        ":80"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)

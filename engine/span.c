@@ -27,6 +27,7 @@ struct bd_slab {
 
 struct bd_spans {
     bd_error *(*alloc)(bd_device *device, size_t size_bytes, void **out);
+    bd_error *(*clear)(bd_device *device, void *memory, size_t size_bytes); /* NULL: the host */
     void (*free_slab)(bd_device *device, void *memory, size_t size_bytes);
     bd_device *device;
     bool zeroed; /* new slabs are */
@@ -43,6 +44,7 @@ bd_spans *bd_spans_create(const bd_device_ops *ops, bd_device *device, bool for_
     bd_spans *spans = bd_alloc_zeroed(sizeof *spans);
     bool two_kinds = for_host && ops->host_alloc;
     spans->alloc = two_kinds ? ops->host_alloc : ops->alloc;
+    spans->clear = two_kinds ? NULL : ops->clear;
     spans->free_slab = two_kinds ? ops->host_free : ops->free;
     spans->device = device;
     spans->zeroed = !ops->clear;
@@ -188,6 +190,17 @@ static bd_span *find(bd_spans *spans, const bd_span_wish *wish)
     return NULL;
 }
 
+/* Once and whole: a piece left as it was would make what it joins later another's. */
+static bd_error *make_nobodys(const bd_spans *spans, void *memory, size_t size_bytes)
+{
+    if (spans->zeroed)
+        return NULL;
+    if (spans->clear)
+        return spans->clear(spans->device, memory, size_bytes);
+    memset(memory, 0, size_bytes);
+    return NULL;
+}
+
 static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
 {
     size_t slab_bytes = spans->slab_bytes / 4;
@@ -200,9 +213,14 @@ static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
     slab_bytes = (slab_bytes + SLAB_GRAIN - 1) / SLAB_GRAIN * SLAB_GRAIN;
     void *memory = NULL;
     BD_TRY(spans->alloc(spans->device, slab_bytes, &memory));
-    if (!bd_alloc_keep_reserve() || !bd_alloc_is_left(HEADROOM_BYTES)) {
+    bd_error *error = NULL;
+    if (!bd_alloc_keep_reserve() || !bd_alloc_is_left(HEADROOM_BYTES))
+        error = BD_ERROR(NO_MEMORY, "the process has no memory left for %zu bytes", slab_bytes);
+    else
+        error = make_nobodys(spans, memory, slab_bytes);
+    if (error) {
         spans->free_slab(spans->device, memory, slab_bytes);
-        BD_FAIL(NO_MEMORY, "the process has no memory left for %zu bytes", slab_bytes);
+        return error;
     }
     bd_slab *slab = bd_alloc(sizeof *slab);
     *slab = (bd_slab){.next = spans->slabs, .memory = memory, .size_bytes = slab_bytes};
@@ -213,7 +231,7 @@ static bd_error *add_slab(bd_spans *spans, size_t size_bytes, bd_span **out)
     bd_span *span = new_span(spans);
     span->slab = slab;
     span->size_bytes = slab_bytes;
-    span->principal = spans->zeroed ? BD_SPAN_NOBODYS : BD_SPAN_MIXED;
+    span->principal = BD_SPAN_NOBODYS;
     slab->first = span;
     link_free(spans, span);
     *out = span;

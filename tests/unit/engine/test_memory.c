@@ -237,6 +237,37 @@ START_TEST(memory_is_cleared_between_principals)
 }
 END_TEST
 
+static size_t cleared_by_device;
+
+static bd_error *clear_and_count(bd_device *of, void *memory, size_t size_bytes)
+{
+    (void)of;
+    memset(memory, 0, size_bytes);
+    cleared_by_device += size_bytes;
+    return NULL;
+}
+
+/* Memory that a device gives as it was is cleared once, to the last byte of what the device gave:
+ * who takes and gives it back time and again waits for no more. */
+START_TEST(memory_of_a_device_is_cleared_once)
+{
+    bd_device_ops ops = *driver->ops;
+    ops.clear = clear_and_count;
+    bd_memory *memory = bd_memory_create(&ops, device, 0, 0);
+    bd_memory_open(memory, 1, "uid:1", NULL);
+    cleared_by_device = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        bd_buffer *large = alloc(memory, (40 << 20) + 100, BD_MEMORY_SUBMISSIONS);
+        ck_assert(holds(large, turn ? 7 : 0));
+        memset(large->bytes, 7, large->size_bytes);
+        bd_buffer_release(large);
+        ck_assert_uint_eq(cleared_by_device, 42 << 20); /* a slab of whole 2 MiB */
+    }
+    ck_assert_uint_eq(bd_memory_cleared_bytes(memory), 0); /* none was another's */
+    ck_assert(bd_memory_destroy(memory));
+}
+END_TEST
+
 START_TEST(pieces_of_several_principals_are_cleared)
 {
     bd_memory *memory = create(0, 0);
@@ -445,6 +476,7 @@ int main(void)
     tcase_add_test(tests, results_lie_apart_from_arenas);
     tcase_add_test(tests, closed_sessions_keep_what_is_held);
     tcase_add_loop_test(tests, memory_is_cleared_between_principals, 0, 2);
+    tcase_add_test(tests, memory_of_a_device_is_cleared_once);
     tcase_add_loop_test(tests, pieces_of_several_principals_are_cleared, 0, 3);
     tcase_add_test(tests, another_principal_waits_for_submissions);
     tcase_add_test(tests, who_still_holds_it_pays);

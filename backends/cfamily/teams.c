@@ -421,8 +421,8 @@ void bd_print_down(bd_printer *p)
     print_row_phases(p, each, false);
     bd_print_nothing(p, each);
     bd_text_add(&p->text, "#pragma unroll 4\n"
-                          "for (i64 at = piece * 8 + member; at < serial; at += splits * 8) {\n"
-                          "i64 rest = at;\n");
+                          "for (i64 at = piece * 8 + member; here && at < serial; "
+                          "at += splits * 8) {\ni64 rest = at;\n");
     bd_print_positions(p, BD_KIR_SERIAL, "rest");
     bd_print_phase(p, each);
     bd_text_add(&p->text, "}\n");

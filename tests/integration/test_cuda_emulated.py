@@ -372,6 +372,23 @@ def test_convolutions_round_to_tf32_only_where_it_is_allowed(cache):
     assert run(code, cache)[0] == ["False"]
 
 
+def test_what_is_summed_down_columns_and_stored_over_what_it_is_made_of_is_made_once(cache):
+    """67 columns are no whole number of warps: the threads beyond them have no column to store."""
+    code = """
+        rng = np.random.default_rng(6)
+        X, W, B, G = (rng.standard_normal(shape).astype(np.float32) for shape in ((65, 31), (67, 31), (67,), (65, 67)))
+        x, w, b = (burn.tensor(array, requires_grad=True) for array in (X, W, B))
+        y = F.relu(F.linear(x, w, b)) * 2 + x.sum()
+        assert np.abs(y.detach().numpy() - (2 * np.maximum(X @ W.T + B, 0) + X.sum())).max() < 1e-4
+        (y * burn.tensor(G)).sum().backward()
+        gradient = np.where(X @ W.T + B > 0, 2 * G, 0).astype(np.float64)
+        for got, want in ((x.grad, gradient @ W + G.sum()), (w.grad, gradient.T @ X), (b.grad, gradient.sum(0))):
+            assert np.abs(got.numpy() - want).max() < 1e-4, np.abs(got.numpy() - want).max()
+        print("ok")
+    """
+    assert run(code, cache)[0] == ["ok"]
+
+
 ATTENTION = """
     rng = np.random.default_rng(4)
     def near(got, want, limit):

@@ -176,6 +176,8 @@ static int check_words(ctl_options *out)
         return complain_usage("which command", "?");
     if (out->waits && strcmp(out->command, "drain") && strcmp(out->command, "shutdown"))
         return complain_usage("--wait is for drain, not ", out->command);
+    if (*out->token.host && strcmp(out->command, "invite") != 0)
+        return complain_usage("--host is for invite, not ", out->command);
     if (strcmp(out->command, "invite") == 0) {
         out->token.name = verb;
         if (!out->token.life_given)
@@ -466,7 +468,8 @@ int main(int count, char **arguments)
 {
     ctl_options options;
     burn_context *context = NULL;
-    if (count == 2 && (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0)) {
+    const char *last = arguments[count - 1]; /* also behind a command */
+    if (count > 1 && (strcmp(last, "--help") == 0 || strcmp(last, "-h") == 0)) {
         print_help(stdout);
         return EXIT_OK;
     }

@@ -192,6 +192,8 @@ def test_a_backend_mints_tokens_for_its_pages():
         assert json.loads(ctl(daemon, "-o", "json", "token", "mint", "me", "--scope=metrics"))["name"] == "me"
         assert "at most 3600 seconds" in ctl(daemon, "token", "mint", "--expires=2h", code=1)
         assert "create NAME" in ctl(daemon, "token", "coin", code=2)
+        assert "--host is for invite" in ctl(daemon, "token", "rotate", "shop", "--host=gpu.example", code=2)
+        assert ctl(daemon, "token", "rotate", "--help").startswith("usage: burnctl")
         assert ctl(daemon, "-o", "json", "token", "list").count('"name"') == 1
         ctl(daemon, "token", "revoke", "app")
         gone = shell(f"{line}export BURN_TOKEN={token}; {sys.executable} -c \"$PROGRAM\"", PROGRAM=page)

@@ -19,7 +19,10 @@ static void encode_text(const uint8_t *bytes, size_t size)
     if (bd_message_encode(&message, 0, encoded, ROOM) > ROOM ||
         strlen(bd_text_copy(text, copy, sizeof copy)) >= sizeof copy)
         abort();
-    if (!bd_text_equal(bd_text_of(NULL), "") ||
+    uint8_t begun[BD_MESSAGE_BEGIN_BYTES_MAX];
+    if (bd_message_begin(&message, begun) > sizeof begun ||
+        memcmp(begun + BURN_PREFACE_BYTES, encoded, BURN_FRAME_HEADER_BYTES) != 0 ||
+        !bd_text_equal(bd_text_of(NULL), "") ||
         bd_message_encode(&(bd_message){0}, 0, encoded, ROOM) != 0)
         abort();
 }
@@ -29,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 3)
         return 0;
-    bd_frame frame = {.type = bytes[0] % 48,
+    bd_frame frame = {.type = bytes[0],
                       .flags = bytes[1] & 4 ? BURN_FRAME_ALIGNED : 0,
                       .message_bytes = (uint32_t)(size - 3),
                       .payload_bytes = bytes[2]};

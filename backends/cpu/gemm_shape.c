@@ -246,10 +246,11 @@ static bool crowded(const bd_gemm *gemm, const bd_gemm_shape *shape, int64_t ste
     int64_t lines = ceiling(shape->vectors * gemm->lanes * gemm->element_bytes, LINE_BYTES);
     if (bytes % LINE_BYTES == 0 && k > room_in(FAR_SETS, FAR_WAYS, bytes, 1))
         return true;
-    if (shape->m >= OFTEN && shape->n * k * gemm->element_bytes > RESIDENT_BYTES)
-        return true;
+    if (shape->m < OFTEN)
+        return false;
     int64_t wanted = least(least(k, CHUNK_K) * lines, NEAR_SETS * gemm->near_ways);
-    return shape->m >= OFTEN && 4 * room_in(NEAR_SETS, gemm->near_ways, bytes, lines) < wanted;
+    return shape->n * k * gemm->element_bytes > RESIDENT_BYTES ||
+           4 * room_in(NEAR_SETS, gemm->near_ways, bytes, lines) < wanted;
 }
 
 /* Whether a micro-kernel reads the side where it lies. Columns need unit stride. Rows far apart by

@@ -399,44 +399,36 @@ burn_status burn_reload(burn_context *context)
     return ask_for_done(context, BD_MESSAGE_RELOAD);
 }
 
-static bd_error *given_session(uint64_t session)
+/* Of a session: to it, or to what it has to do. */
+static burn_status end(burn_context *context, uint64_t session, bool closes)
 {
+    bd_error *error = NULL;
     if (session > BURN_ID_MAX)
-        BD_FAIL(INVALID, "there is no session %" PRIu64 ": sessions end below 2^53", session);
-    return NULL;
+        error = BD_ERROR(INVALID, "there is no session %" PRIu64 ": sessions end below 2^53",
+                         session);
+    if (!error)
+        error = bd_enter(context);
+    if (error)
+        return bd_finish(error);
+    const bd_client_facts *facts = bd_client_get_facts(context->client);
+    if (!(closes ? facts->closes_sessions : facts->cancels_work)) {
+        bd_leave(context);
+        return bd_finish(BD_ERROR(UNSUPPORTED, "the daemon at %s is too old to %s", context->url,
+                                  closes ? "close sessions" : "cancel work"));
+    }
+    bd_pending pending = {0};
+    (closes ? bd_client_close_session : bd_client_cancel_work)(context->client, session, &pending);
+    return finish_request(context, &pending, NULL);
 }
 
 burn_status burn_cancel(burn_context *context, uint64_t session)
 {
-    bd_error *error = given_session(session);
-    if (!error)
-        error = bd_enter(context);
-    if (!error && !bd_client_get_facts(context->client)->cancels_work) {
-        bd_leave(context);
-        error = BD_ERROR(UNSUPPORTED, "the daemon at %s is too old to cancel work", context->url);
-    }
-    if (error)
-        return bd_finish(error);
-    bd_pending pending = {0};
-    bd_client_cancel_work(context->client, session, &pending);
-    return finish_request(context, &pending, NULL);
+    return end(context, session, false);
 }
 
 burn_status burn_close_session(burn_context *context, uint64_t session)
 {
-    bd_error *error = given_session(session);
-    if (!error)
-        error = bd_enter(context);
-    if (!error && !bd_client_get_facts(context->client)->closes_sessions) {
-        bd_leave(context);
-        error = BD_ERROR(UNSUPPORTED, "the daemon at %s is too old to close sessions",
-                         context->url);
-    }
-    if (error)
-        return bd_finish(error);
-    bd_pending pending = {0};
-    bd_client_close_session(context->client, session, &pending);
-    return finish_request(context, &pending, NULL);
+    return end(context, session, true);
 }
 
 static bd_error *given_seconds(const char *argument, uint64_t seconds)

@@ -7,16 +7,32 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-/* Several pages are copied side by side: the processor fetches ahead within each. */
-enum { LINE_BYTES = 64, PAGE_BYTES = 4096, PAGES = 4, BLOCK_BYTES = PAGES * PAGE_BYTES };
+/* Several pages are copied side by side, as the processor fetches ahead within each; but a run of lines
+ * of one before the next: with single lines Zen 3 copies at a third of memcpy's rate. */
+enum {
+    LINE_BYTES = 64,
+    RUN_BYTES = 8 * LINE_BYTES,
+    PAGE_BYTES = 4096,
+    PAGES = 4,
+    BLOCK_BYTES = PAGES * PAGE_BYTES,
+};
 
 static void copy_line(uint8_t *to, const uint8_t *from)
 {
-    enum { PARTS = LINE_BYTES / sizeof(__m128i) };
-    __m128i line[PARTS];
-    memcpy(line, from, sizeof line);
-    for (size_t i = 0; i < PARTS; i++)
-        _mm_stream_si128((__m128i *)(void *)(to + i * sizeof *line), line[i]);
+    const __m128i *source = (const void *)from;
+    __m128i *target = (void *)to;
+    __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
+    __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
+    _mm_stream_si128(target, a), _mm_stream_si128(target + 1, b);
+    _mm_stream_si128(target + 2, c), _mm_stream_si128(target + 3, d);
+}
+
+static void copy_block(uint8_t *to, const uint8_t *from)
+{
+    for (size_t run = 0; run < PAGE_BYTES; run += RUN_BYTES)
+        for (size_t page = 0; page < BLOCK_BYTES; page += PAGE_BYTES)
+            for (size_t line = 0; line < RUN_BYTES; line += LINE_BYTES)
+                copy_line(to + page + run + line, from + page + run + line);
 }
 
 void bd_copy_past_cache(void *to, const void *from, size_t size_bytes)
@@ -30,9 +46,7 @@ void bd_copy_past_cache(void *to, const void *from, size_t size_bytes)
         target += head, source += head, size_bytes -= head + blocks * BLOCK_BYTES;
     }
     for (; blocks; blocks--, target += BLOCK_BYTES, source += BLOCK_BYTES)
-        for (size_t line = 0; line < PAGE_BYTES; line += LINE_BYTES)
-            for (size_t page = 0; page < BLOCK_BYTES; page += PAGE_BYTES)
-                copy_line(target + page + line, source + page + line);
+        copy_block(target, source);
     _mm_sfence();
     if (size_bytes)
         memcpy(target, source, size_bytes);

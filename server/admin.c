@@ -13,7 +13,9 @@
 #include "server/leases.h"
 #include "server/reload.h"
 
-static void write_token(bd_json *json, const bd_token *token, const char *secret)
+/* secret: NULL in a list. others_end_s: when a rotated one's predecessors end; 0: it has none. */
+static void write_token(bd_json *json, const bd_token *token, const char *secret,
+                        int64_t others_end_s)
 {
     char id[BD_TOKEN_ID_BYTES], scopes[BD_SCOPES_TEXT_BYTES], expiry[BD_TIME_TEXT_BYTES];
     bd_json_begin_object(json, NULL);
@@ -28,6 +30,8 @@ static void write_token(bd_json *json, const bd_token *token, const char *secret
     if (!secret)
         bd_json_bool(json, "expired", bd_token_expired(token));
     bd_json_text(json, "origins", token->origins ? token->origins : "");
+    if (others_end_s)
+        bd_json_text(json, "others_end", bd_time_print(others_end_s, expiry));
     bd_json_end_object(json);
 }
 
@@ -67,10 +71,10 @@ static bd_error *take_life(uint64_t seconds, int64_t *out_expires_s)
 }
 
 static void answer_secret(bd_connection *connection, uint64_t request, const bd_token *token,
-                          char secret[BD_TOKEN_SECRET_BYTES])
+                          int64_t others_end_s, char secret[BD_TOKEN_SECRET_BYTES])
 {
     bd_json json = {0};
-    write_token(&json, token, secret);
+    write_token(&json, token, secret, others_end_s);
     answer(connection, request, &json);
     OPENSSL_cleanse(secret, BD_TOKEN_SECRET_BYTES);
 }
@@ -86,7 +90,7 @@ static bd_error *create_token(bd_connection *connection,
     BD_TRY(bd_access_create_token(&daemon->access, daemon->config, &wanted, secret));
     bd_log(BD_LOG_INFO, "admin", "token created name=%s scopes=%x by=\"%s\"", wanted.name,
            wanted.scopes, connection->session.principal.name);
-    answer_secret(connection, message->request, &wanted, secret);
+    answer_secret(connection, message->request, &wanted, 0, secret);
     bd_leases_review(daemon); /* the file may have changed otherwise, too */
     return NULL;
 }
@@ -107,7 +111,8 @@ static bd_error *rotate_token(bd_connection *connection,
                                   time(NULL) + (int64_t)message->grace, secret));
     bd_log(BD_LOG_INFO, "admin", "token rotated name=%s grace_s=%" PRIu64 " by=\"%s\"", made.name,
            message->grace, connection->session.principal.name);
-    answer_secret(connection, message->request, &made, secret);
+    answer_secret(connection, message->request, &made,
+                  bd_tokens_others_end(&daemon->access.tokens, &made), secret);
     bd_leases_review(daemon);
     return NULL;
 }
@@ -124,7 +129,7 @@ static bd_error *mint_token(bd_connection *connection, const struct bd_message_t
                          message->seconds, secret, &wanted.expires_s));
     bd_log(BD_LOG_DEBUG, "admin", "token minted name=\"%s\" scopes=%x by=\"%s\"", wanted.name,
            wanted.scopes, connection->session.principal.name);
-    answer_secret(connection, message->request, &wanted, secret);
+    answer_secret(connection, message->request, &wanted, 0, secret);
     return NULL;
 }
 
@@ -152,7 +157,7 @@ static void list_tokens(bd_connection *connection, uint64_t request)
     bd_json json = {0};
     bd_json_begin_array(&json, NULL);
     for (size_t i = 0; i < tokens->list.count; i++)
-        write_token(&json, &tokens->list.items[i], NULL);
+        write_token(&json, &tokens->list.items[i], NULL, 0);
     bd_json_end_array(&json);
     answer(connection, request, &json);
 }

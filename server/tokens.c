@@ -362,6 +362,21 @@ bd_error *bd_tokens_rotate(bd_tokens *tokens, bd_token *made, int64_t until_s,
     return NULL;
 }
 
+int64_t bd_tokens_others_end(const bd_tokens *tokens, const bd_token *token)
+{
+    int64_t last_s = 0;
+    for (size_t i = 0; i < tokens->list.count; i++) {
+        const bd_token *other = &tokens->list.items[i];
+        bool same = memcmp(other->digest, token->digest, BD_TOKEN_DIGEST_BYTES) == 0;
+        if (same || strcmp(other->name, token->name) != 0)
+            continue;
+        if (!other->expires_s)
+            return 0;
+        last_s = other->expires_s > last_s ? other->expires_s : last_s;
+    }
+    return last_s;
+}
+
 bool bd_tokens_remove(bd_tokens *tokens, const char *which)
 {
     return remove_those(tokens, is_meant, which);

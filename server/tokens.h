@@ -57,6 +57,8 @@ bd_error *bd_token_check(const bd_token *wanted) BD_MUST_USE;
  * have expired go. made: name and expires_s of the new one. Errors: NOT_FOUND, LIMIT. */
 bd_error *bd_tokens_rotate(bd_tokens *tokens, bd_token *made, int64_t until_s,
                            char secret[BD_TOKEN_SECRET_BYTES]) BD_MUST_USE;
+/* When the last of the others of its name ends; 0 if there are none, or one has no end. */
+int64_t bd_tokens_others_end(const bd_tokens *tokens, const bd_token *token);
 /* The error NOT_FOUND for a name, or "NAME/ID", that no token has. */
 bd_error *bd_token_missing(const char *which) BD_MUST_USE;
 /* All of a name, or the one of "NAME/ID". False if there is none. */

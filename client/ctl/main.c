@@ -429,12 +429,11 @@ static int obey_token(burn_context *context, const ctl_options *options)
     if (!invites && strcmp(options->token.verb, "create") == 0 && !options->token.life_given)
         fprintf(stderr, "burnctl: this token never expires; --expires=90d would end it by itself, "
                         "burnctl token revoke %s ends it\n", options->token.name);
-    if (invites && !options->json)
-        printf("export BURN_URL='%s' BURN_TOKEN=%s\n",
-               json_string_value(json_object_get(result, "url")),
-               json_string_value(json_object_get(result, "token")));
-    else
+    bool rotates = !invites && strcmp(options->token.verb, "rotate") == 0;
+    if (options->json || !(invites || rotates))
         print(options, result);
+    else
+        ctl_print_line(result);
     json_decref(result);
     return EXIT_OK;
 }

@@ -207,3 +207,17 @@ json_t *ctl_invite(burn_context *context, const ctl_token_options *options,
     json_decref(url);
     return token;
 }
+
+void ctl_print_line(const json_t *token)
+{
+    const char *url = text_of(token, "url"), *others_end = text_of(token, "others_end");
+    if (*url)
+        printf("export BURN_URL='%s' BURN_TOKEN=%s\n", url, text_of(token, "token"));
+    else
+        printf("export BURN_TOKEN=%s\n", text_of(token, "token"));
+    if (*others_end)
+        fprintf(stderr,
+                "burnctl: instead of the token before, which ends with its sessions at %s; this "
+                "one's end: %s; BURN_URL stays\n",
+                others_end, text_of(token, "expires"));
+}

@@ -33,3 +33,6 @@ json_t *ctl_obey_token(burn_context *context, const ctl_token_options *options,
 /* The same for a new token, with the URL of a listener beside it. */
 json_t *ctl_invite(burn_context *context, const ctl_token_options *options,
                    const char **out_problem);
+/* A new token as the line that its user pastes into a shell; of a rotated one, stderr hears the
+ * ends. */
+void ctl_print_line(const json_t *token);

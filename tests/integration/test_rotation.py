@@ -4,6 +4,7 @@
 import calendar
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -66,6 +67,22 @@ def test_a_token_is_rotated_without_a_gap(tmp_path):
         assert "no token" in ctl(daemon, "token", "rotate", "alice", code=1)
         for flags in (("--grace=never",), ("--grace=soon",), ("--expires=0d",)):
             ctl(daemon, "token", "rotate", "alice", *flags, code=2)
+
+
+def test_what_a_rotation_prints(tmp_path):
+    """The line that the token's user pastes, for a shell alone; beside it when the old one ends."""
+    with Daemon(f"--state-dir={tmp_path}") as daemon:
+        old = json.loads(ctl(daemon, "-o", "json", "token", "create", "bob"))["token"]
+        done = subprocess.run([BURNCTL, "--url", "unix://" + daemon.path, "token", "rotate", "bob", "--grace=1h", "--expires=2d"],
+                              capture_output=True, text=True, timeout=60, check=True)
+        secret = re.fullmatch(r"export BURN_TOKEN=(burn_[\w-]{43})\n", done.stdout)[1]
+        before, after = rows(daemon, "bob")
+        assert 3500 < seconds_left(before) <= 3600 and f"at {before['expires']};" in done.stderr and f"end: {after['expires']};" in done.stderr
+        shown = subprocess.run(["bash", "-c", done.stdout + 'printf %s "$BURN_TOKEN"'], capture_output=True, text=True, timeout=60).stdout
+        assert shown == secret != old and names(daemon.connect(token=shown)) == []
+        told = json.loads(ctl(daemon, "-o", "json", "token", "rotate", "bob", "--grace=7d"))
+        ends = [row["expires"] for row in rows(daemon, "bob")]  # the first one's end is not put off
+        assert ends[0] == before["expires"] and told["others_end"] == ends[1] == after["expires"] and told["expires"] == ends[2]
 
 
 def test_who_may_rotate(tokens, tmp_path):  # noqa: F811

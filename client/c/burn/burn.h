@@ -177,7 +177,7 @@ BURN_API burn_status burn_mint_token(burn_context *context, const char *name, co
                                      uint64_t seconds, const char *origins, char **out_json);
 /* One more token of a name that has one: the same identity, scopes and origins. It expires after
  * seconds (0: never); the tokens of the name before it, and their sessions, end after grace_seconds
- * at the latest. Answer as in burn_create_token. */
+ * at the latest. Answer as in burn_create_token, with "others_end": when the last of them does. */
 BURN_API burn_status burn_rotate_token(burn_context *context, const char *name, uint64_t seconds,
                                        uint64_t grace_seconds, char **out_json);
 /* Ends all tokens of the name, or the one of "NAME/ID" (see the report "tokens"), those that they

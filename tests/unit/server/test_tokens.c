@@ -152,6 +152,8 @@ START_TEST(rotated_tokens)
     made = (bd_token){.name = "one", .expires_s = 4102444800};
     ck_assert_ptr_null(bd_tokens_rotate(&tokens, &made, 4102444700, second));
     ck_assert_uint_eq(made.scopes, BD_SCOPE_METRICS);
+    ck_assert_int_eq(bd_tokens_others_end(&tokens, &made), 4102444700);
+    ck_assert_int_eq(bd_tokens_others_end(&tokens, &tokens.list.items[1]), 0); /* of one-more */
     size_t size;
     char *text = bd_tokens_print(&tokens, &size);
     ck_assert_ptr_null(bd_tokens_parse(text, size, &back)); /* as 2100-01-01T00:00:00Z is */
@@ -171,7 +173,10 @@ START_TEST(rotated_tokens)
     ck_assert_ptr_nonnull(bd_tokens_find(&back, bd_text_of(second)));
     made = (bd_token){.name = "one"}; /* what has expired goes, what ends sooner stays so */
     ck_assert_ptr_null(bd_tokens_rotate(&tokens, &made, 1, second));
+    ck_assert_int_eq(bd_tokens_others_end(&tokens, &made), 1);
+    ck_assert_int_eq(bd_tokens_others_end(&tokens, &tokens.list.items[0]), 0); /* made has no end */
     ck_assert_ptr_null(bd_tokens_rotate(&tokens, &made, 4102444900, second));
+    ck_assert_int_eq(bd_tokens_others_end(&tokens, &made), 4102444900);
     ck_assert_uint_eq(tokens.list.count, 3);
     ck_assert(bd_tokens_remove(&tokens, "one"));
     ck_assert_uint_eq(tokens.list.count, 1);

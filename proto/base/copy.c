@@ -7,8 +7,8 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-/* Several pages are copied side by side, as the processor fetches ahead within each; but a run of lines
- * of one before the next: with single lines Zen 3 copies at a third of memcpy's rate. */
+/* Several pages are copied side by side, as the processor fetches ahead within each; but a run of
+ * lines of one before the next: with single lines Zen 3 copies at a third of memcpy's rate. */
 enum {
     LINE_BYTES = 64,
     RUN_BYTES = 8 * LINE_BYTES,

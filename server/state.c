@@ -75,8 +75,8 @@ bd_error *bd_state_read(const char *path, char **out_text, size_t *out_bytes)
         error = BD_ERROR(INVALID, "%.200s: not a file", path);
     else if ((status.st_mode & 077) || (status.st_uid != geteuid() && status.st_uid != 0))
         error = BD_ERROR(DENIED, "%.200s: its mode is %04o and its owner uid %u; it must be 0600 "
-                                 "and the daemon's own", path, (unsigned)status.st_mode & 07777,
-                         (unsigned)status.st_uid);
+                                 "and the daemon's own: chmod 600 %.200s", path,
+                         (unsigned)status.st_mode & 07777, (unsigned)status.st_uid, path);
     else if (status.st_size > BD_STATE_FILE_BYTES_MAX)
         error = BD_ERROR(LIMIT, "%.200s: more than %d bytes", path, BD_STATE_FILE_BYTES_MAX);
     size_t size = error ? 0 : (size_t)status.st_size, done = 0;

@@ -137,8 +137,8 @@ static bd_error *check_file(const char *what, const char *path, bool secret)
     if (!S_ISREG(status.st_mode))
         BD_FAIL(INVALID, "%s %.200s: not a file", what, path);
     if (secret && (status.st_mode & (S_IRWXO | S_IWGRP | S_IXGRP)))
-        BD_FAIL(DENIED, "%s %.200s: its mode is %04o; it must be 0600, or 0640 for a group", what,
-                path, (unsigned)status.st_mode & 07777);
+        BD_FAIL(DENIED, "%s %.200s: its mode is %04o; it must be 0600, or 0640 for a group: chmod "
+                "600 %.200s", what, path, (unsigned)status.st_mode & 07777, path);
     return NULL;
 }
 

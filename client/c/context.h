@@ -161,6 +161,10 @@ void bd_region_close(burn_context *context);
 /* ---- token.c ---- */
 /* BURN_TOKEN, or what stands in BURN_TOKEN_FILE; "" for none. INVALID if it can be no token. */
 bd_error *bd_find_token(char *room, size_t room_bytes) BD_MUST_USE;
+/* DENIED if others could read the file with a secret that the variable names: its mode may be 0600,
+ * or 0640 where root owns it. One that is not there, or no regular file, is not the matter here. */
+bd_error *bd_check_secret_file(const char *variable, const char *path) BD_MUST_USE;
+
 /* ---- resume.c ---- */
 /* After the handshake: what is sent from here on is kept. */
 void bd_resume_begin(burn_context *context);

@@ -207,6 +207,7 @@ static bd_error *load_identity(SSL_CTX *context)
         BD_FAIL(INVALID, "BURN_CERT_FILE and BURN_KEY_FILE belong together: set both or none");
     if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
         BD_FAIL(INVALID, "BURN_CERT_FILE names %.200s, which is no PEM certificate", certificate);
+    BD_TRY(bd_check_secret_file("BURN_KEY_FILE", key));
     if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1 ||
         SSL_CTX_check_private_key(context) != 1)
         BD_FAIL(INVALID, "BURN_KEY_FILE names %.200s, which is not the PEM key of the certificate",

@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a token comes from: never from the URL, which ends up in logs. */
+ * Where a token comes from: never from the URL, which ends up in logs; nor from a file that others
+ * can read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "client/c/context.h"
+
+bd_error *bd_check_secret_file(const char *variable, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return NULL;
+    bool of_root = status.st_uid == 0;
+    if (status.st_mode & (of_root ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO))
+        BD_FAIL(DENIED,
+                "%s names %.200s, and others could read or change it, as its mode is %04o: chmod "
+                "%s %.200s",
+                variable, path, (unsigned)status.st_mode & 07777,
+                of_root && geteuid() != 0 ? "640" : "600", path);
+    return NULL;
+}
 
 static bd_error *read_file(const char *path, char *room, size_t room_bytes)
 {
     char reason[128];
+    BD_TRY(bd_check_secret_file("BURN_TOKEN_FILE", path));
     FILE *file = fopen(path, "re");
     if (!file)
         BD_FAIL(NOT_FOUND, "BURN_TOKEN_FILE names %.200s: %s", path,

@@ -214,7 +214,8 @@ def test_hostile_token_files(tokens, tmp_path):
     tokens.write()
     path.chmod(0o640)
     done = subprocess.run(check, capture_output=True, text=True)
-    assert done.returncode == 78 and "its mode is 0640" in done.stderr
+    assert done.returncode == 78 and "its mode is 0640" in done.stderr and done.stderr.endswith(f"chmod 600 {path}\n")
+    assert subprocess.run([BURND, "--listen=tls://127.0.0.1:0", f"--state-dir={tmp_path}"], capture_output=True, timeout=60).returncode == 1
 
 
 def test_who_fails_often_waits(tokens, tmp_path):

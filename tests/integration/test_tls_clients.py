@@ -89,6 +89,7 @@ def test_trust(place):
     authority = Authority(place)
     certificate, key = authority.issue("server", "/CN=server", hosts="DNS:localhost")
     token_file = place / "token"
+    token_file.touch(0o600)
     token_file.write_text(Tokens(place).add("me", "compute") + "\n")
     known = {"BURN_CA_FILE": authority.path(), "BURN_TOKEN_FILE": str(token_file)}
     with Daemon(f"--state-dir={place}", f"--certificate={certificate}", f"--private-key={key}", tls=True) as daemon:
@@ -136,6 +137,37 @@ def test_another_certificate_for_the_same_key_keeps_pinned_urls(place):
                    check=True, capture_output=True)
     with Daemon(f"--state-dir={place}", f"--certificate={place}/other.pem", f"--private-key={place}/private_key.pem", tls=True) as daemon:
         assert ping(f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin}", BURN_TOKEN=token) == (0, "")
+
+
+def test_files_with_secrets_that_others_can_read(place):
+    """Refused as ssh and PostgreSQL's clients refuse such keys: more than 0600, or 0640 where root owns the file."""
+    authority = Authority(place)
+    token_file = place / "token"
+    token_file.write_text(Tokens(place).add("me", "compute") + "\n")
+    certificate, key = authority.issue("client", "/CN=client")
+    with Daemon(f"--state-dir={place}", f"--client-ca={authority.path()}", "--certificate-scopes=compute", tls=True) as daemon:
+        url = f"tls://127.0.0.1:{daemon.tls_port()}?pin={pin_of(daemon)}"
+        for variable, path, others in (("BURN_TOKEN_FILE", str(token_file), {}), ("BURN_KEY_FILE", key, {"BURN_CERT_FILE": certificate})):
+            def says(mode, owner=os.geteuid()):
+                os.chmod(path, mode)
+                os.chown(path, owner, -1)
+                return ping(url, **{variable: path}, **others)
+
+            for mode in (0o644, 0o620, 0o604, 0o660, 0o602):
+                assert says(mode) == (69, f"burnctl: cannot connect: {variable} names {path}, and others could read or change it, as its "
+                                          f"mode is {mode:04o}: chmod 600 {path}\n"), oct(mode)
+            assert says(0o600) == says(0o400) == (0, "")
+            if os.geteuid() == 0:
+                assert says(0o640) == (0, "") and "chmod 600" in says(0o640, 12345)[1] and says(0o600, 12345) == (0, "")
+        (place / "tokens").chmod(0o604)  # the daemon's own
+        done = subprocess.run([BURNCTL, "--url", "unix://" + daemon.path, "reload"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and f"chmod 600 {place}/tokens" in done.stderr, done.stderr
+        assert f"all stays as it was: {place}/tokens: its mode is 0604" in daemon.text()
+        token_file.chmod(0o600)
+        assert ping(url, BURN_TOKEN_FILE=str(token_file)) == (0, "")
+        token_file.chmod(0o604)
+        program = f"import burn\ntry:\n    burn.ones(1)\nexcept PermissionError as error:\n    print(type(error).__name__, 'chmod 600 {token_file}' in str(error))"
+        assert python(program, url, BURN_TOKEN_FILE=str(token_file)) == "DeniedError True"
 
 
 def test_names_are_the_identitys_not_the_tokens(place):

@@ -39,8 +39,9 @@
  *     tls://host:port?pin=sha256:HEX believes the daemon with that public key (burnctl invite
  *     prints it); without a pin its certificate must be for the host and signed by an authority of
  *     the system, or of BURN_CA_FILE. Who the client is, BURN_TOKEN says, or BURN_TOKEN_FILE, or a
- *     certificate by BURN_CERT_FILE and BURN_KEY_FILE. Neither goes into a URL. The port is 7867
- *     unless it is named.
+ *     certificate by BURN_CERT_FILE and BURN_KEY_FILE. Neither goes into a URL, and a file with a
+ *     token or a key that others can read is BURN_STATUS_DENIED. The port is 7867 unless it is
+ *     named.
  *
  * Structs that may grow begin with struct_size; set it to sizeof and the rest to 0 for defaults;
  * a struct_size that was forgotten is BURN_STATUS_INVALID.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The package in Node: sockets, and a private daemon where none is found.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { Burn, type ConnectOptions } from "./burn.js";
 import { startDaemon } from "./daemon.js";
 import { invalid } from "./errors.js";
+import { readSecret } from "./secrets.js";
 import { openSocket } from "./sockets.js";
 import type { Transport } from "./transport.js";
 import { checkUrl, queryOf } from "./url.js";
@@ -27,12 +28,7 @@ async function open(url: string, timeoutMs: number, signal: AbortSignal | undefi
 /** BURN_TOKEN, or what BURN_TOKEN_FILE holds, or "". */
 function ownToken(): string {
   const { BURN_TOKEN: token, BURN_TOKEN_FILE: file } = process.env;
-  if (token || !file) return token ?? "";
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw invalid(`BURN_TOKEN_FILE names ${file}, which cannot be read: ${(error as Error).message}`);
-  }
+  return token || !file ? token ?? "" : readSecret("BURN_TOKEN_FILE", file).trim();
 }
 
 async function lookUp(timeoutMs: number, options: ConnectOptions | undefined): Promise<Transport> {

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createHash, X509Certificate } from "node:crypto";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { BurnError, invalid } from "./errors.js";
+import { readSecret } from "./secrets.js";
 import type { Transport } from "./transport.js";
 import { DEFAULT_PORT } from "./url.js";
 
@@ -94,7 +95,7 @@ async function openTls(url: URL, timeoutMs: number, signal: AbortSignal | undefi
   if (env.BURN_CA_FILE) options.ca = readFileSync(env.BURN_CA_FILE);
   if (env.BURN_CERT_FILE && env.BURN_KEY_FILE) {
     options.cert = readFileSync(env.BURN_CERT_FILE);
-    options.key = readFileSync(env.BURN_KEY_FILE);
+    options.key = readSecret("BURN_KEY_FILE", env.BURN_KEY_FILE);
   }
   const socket: TLSSocket = connectTls(options);
   await connected(url.href, socket, "secureConnect", timeoutMs, signal);

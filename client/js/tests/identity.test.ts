@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS and tokens from Node: pins, authorities, who is let in.
 import { createHash, randomBytes, X509Certificate } from "node:crypto";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -63,6 +63,24 @@ it("connects by TLS to the pinned daemon, with a token", async () => {
   expect(other.alive).toBe(true);
   other.close();
   delete process.env.BURN_TOKEN;
+});
+
+it("refuses files with secrets that others can read", async () => {
+  const url = `${address}?pin=sha256:${pin}`, file = join(www, "..", `burn-js-secret-${process.pid}`);
+  writeFileSync(file, `${secret}\n`, { mode: 0o600 });
+  process.env.BURN_TOKEN_FILE = file;
+  try {
+    const burn = await connect(url);
+    expect(await burn.tensor([1, 2]).sum().item()).toBe(3);
+    burn.close();
+    chmodSync(file, 0o644);
+    await expect(connect(url)).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining(`chmod 600 ${file}`) as string });
+    Object.assign(process.env, { BURN_TOKEN_FILE: "", BURN_CERT_FILE: file, BURN_KEY_FILE: file });
+    await expect(connect(url)).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining("BURN_KEY_FILE names") as string });
+  } finally {
+    for (const name of ["BURN_TOKEN_FILE", "BURN_CERT_FILE", "BURN_KEY_FILE"]) delete process.env[name];
+    rmSync(file);
+  }
 });
 
 it("is refused without a token, and refuses another key or an unknown authority", async () => {

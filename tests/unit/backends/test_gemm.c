@@ -6,36 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/cpu.h"
-#include "backends/ref/ref.h"
-#include "tests/unit/backends/program.h"
+#include "tests/unit/backends/machines.h"
 
-static const char *const targets[] = {"generic", "avx2", "avx512", "avx512_bf16", "amx"};
-enum { TARGETS = sizeof targets / sizeof *targets };
+static machines at_hand;
 static bd_arena arena;
-static bd_device *cpu, *ref;
-
-/* The device of target number i; false if the host lacks it. */
-static bool open_target(int i, int threads)
-{
-    bd_device_options options = {.threads = threads, .target = targets[i]};
-    bd_error *err = bd_cpu_driver.open(&options, &cpu);
-    if (err) {
-        ck_assert_int_eq(bd_error_code(err), BD_CODE_UNSUPPORTED);
-        bd_error_free(err);
-        return false;
-    }
-    ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
-    bd_arena_init(&arena);
-    return true;
-}
-
-static void close_target(void)
-{
-    bd_cpu_driver.ops->close(cpu);
-    bd_ref_driver.ops->close(ref);
-    bd_arena_deinit(&arena);
-}
 
 typedef struct form {
     burn_dtype dtype;
@@ -120,7 +94,7 @@ static void fill(void *to, burn_dtype dtype, int64_t count, uint32_t seed)
     }
 }
 
-static void compare(const form *f, const bd_kir *program, const int64_t *sizes)
+static void compare(const form *f, const int64_t *sizes)
 {
     int64_t ints[INTS] = {sizes[0], sizes[1], sizes[2], sizes[3]};
     ints[A_BATCH] = sizes[1] * sizes[3];
@@ -136,18 +110,17 @@ static void compare(const form *f, const bd_kir *program, const int64_t *sizes)
         fill(buffers[i], dtypes[i], counts[i], (uint32_t)i + 1);
     }
     size_t bytes = (size_t)counts[3] * burn_dtype_size(sum);
-    char *expected = malloc(bytes + 8);
-    memset(expected, 0x55, bytes + 8);
-    memset(buffers[3], 0x55, bytes + 8);
-    void *ref_buffers[] = {buffers[0], buffers[1], buffers[2], expected};
-    bd_block block = {.ints = ints, .buffers = ref_buffers};
-    kir_run(&bd_ref_driver, ref, program, &block);
-    block.buffers = buffers;
-    kir_run(&bd_cpu_driver, cpu, program, &block);
-    ck_assert_msg(memcmp(buffers[3], expected, bytes + 8) == 0,
-                  "type %d turned %d %d prologue %d epilogue %d sizes %d %d %d %d", (int)f->dtype,
-                  f->a_turned, f->b_turned, f->prologue, f->epilogue, (int)sizes[0], (int)sizes[1],
-                  (int)sizes[2], (int)sizes[3]);
+    char *expected = malloc(bytes + 8), *out = buffers[3];
+    for (int i = 0; i < at_hand.count; i++) {
+        buffers[3] = i ? out : expected;
+        memset(buffers[3], 0x55, bytes + 8);
+        machine_run(&at_hand.all[i], &(bd_block){.ints = ints, .buffers = buffers});
+        ck_assert_msg(memcmp(buffers[3], expected, bytes + 8) == 0,
+                      "%s type %d turned %d %d prologue %d epilogue %d sizes %d %d %d %d",
+                      at_hand.all[i].name, (int)f->dtype, f->a_turned, f->b_turned, f->prologue,
+                      f->epilogue, (int)sizes[0], (int)sizes[1], (int)sizes[2], (int)sizes[3]);
+    }
+    buffers[3] = out;
     for (int i = 0; i < 4; i++)
         free(buffers[i]);
     free(expected);
@@ -163,18 +136,28 @@ static const int64_t plain_sizes[][4] = {
 static const int64_t batched_sizes[][4] = {{1, 7, 9, 11},     {2, 33, 40, 17}, {3, 20, 65, 30},
                                            {3, 150, 300, 40}, {0, 2, 3, 4},    {17, 1, 8, 5}};
 
-/* All sizes of a form; its program is made once. */
 static void compare_all(const form *f, const int64_t (*sizes)[4], size_t count)
 {
-    bd_kir *program = product(f);
+    machines_compile(&at_hand, product(f));
     for (size_t i = 0; i < count; i++)
-        compare(f, program, sizes[i]);
+        compare(f, sizes[i]);
+}
+
+static void begin(int threads)
+{
+    bd_arena_init(&arena);
+    machines_of_targets(&at_hand, threads);
+}
+
+static void end(void)
+{
+    machines_close(&at_hand);
+    bd_arena_deinit(&arena);
 }
 
 START_TEST(every_layout)
 {
-    if (!open_target(_i, 2))
-        return;
+    begin(2);
     for (int bits = 0; bits < 32; bits++) {
         form f = {.dtype = bits & 16 ? BURN_F64 : BURN_F32,
                   .a_turned = bits & 1,
@@ -186,15 +169,14 @@ START_TEST(every_layout)
         else
             compare_all(&f, plain_sizes, sizeof plain_sizes / sizeof *plain_sizes);
     }
-    close_target();
+    end();
 }
 END_TEST
 
 START_TEST(prologues_and_half_floats)
 {
     static const burn_dtype dtypes[] = {BURN_F32, BURN_F16, BURN_BF16};
-    if (!open_target(_i, 2))
-        return;
+    begin(2);
     for (int bits = 0; bits < 24; bits++) {
         form f = {.dtype = dtypes[bits / 8],
                   .a_turned = bits & 1,
@@ -205,14 +187,13 @@ START_TEST(prologues_and_half_floats)
         f.batched = true;
         compare_all(&f, batched_sizes, sizeof batched_sizes / sizeof *batched_sizes);
     }
-    close_target();
+    end();
 }
 END_TEST
 
 START_TEST(missing_axes)
 {
-    if (!open_target(_i, 1))
-        return;
+    begin(1);
     for (int bits = 0; bits < 16; bits++) {
         form f = {.dtype = BURN_F32,
                   .without_m = bits & 1,
@@ -224,7 +205,7 @@ START_TEST(missing_axes)
         const int64_t sizes[][4] = {{1, m, n, 300}, {1, m, n, 5000}};
         compare_all(&f, sizes, 2);
     }
-    close_target();
+    end();
 }
 END_TEST
 
@@ -269,49 +250,46 @@ static void judge(const form *f, const int64_t *sizes, const void *a, const void
 
 /* The sums of every target are right, and the same bits whatever the number of workers, also where
  * K is split. */
-static void compare_threads(int target, const form *f)
+static void compare_threads(const form *f, const int64_t *sizes)
+{
+    int64_t m = sizes[1], n = sizes[2], k = sizes[3];
+    size_t bytes = (size_t)(m * n) * sizeof(float);
+    void *a = fractions(f->dtype, m * k, 1), *b = fractions(f->dtype, k * n, 2);
+    float *bias = fractions(BURN_F32, n, 3), *out = malloc(bytes), *first = malloc(bytes);
+    for (int i = 0; i < at_hand.count; i++) {
+        float *to = i ? out : first;
+        bd_block block = {.ints = (int64_t[]){1, m, n, k, 0, 0, 0},
+                          .buffers = (void *[]){a, b, bias, to}};
+        machine_run(&at_hand.all[i], &block);
+        judge(f, sizes, a, b, bias, to);
+        ck_assert_mem_eq(to, first, bytes);
+    }
+    free(a);
+    free(b);
+    free(bias);
+    free(out);
+    free(first);
+}
+
+START_TEST(threads_do_not_change_bits)
 {
     static const int64_t sizes[][4] = {{1, 100, 200, 300},  {1, 301, 499, 701}, {1, 10, 20, 9000},
                                        {1, 1, 2000, 3000},  {1, 7, 1111, 601},  {1, 7, 1111, 602},
                                        {1, 17, 33, 31},     {1, 63, 15, 1},     {1, 2, 16, 90000},
                                        {1, 1200, 9, 555},   {1, 3, 1090, 402},  {1, 16, 700, 810}};
-    enum { COUNT = sizeof sizes / sizeof *sizes };
-    float *first[COUNT] = {NULL};
-    for (int threads = 1; threads <= 3; threads++) {
-        if (!open_target(target, threads))
-            return;
-        bd_kir *program = product(f);
-        for (int i = 0; i < COUNT; i++) {
-            int64_t m = sizes[i][1], n = sizes[i][2], k = sizes[i][3];
-            void *a = fractions(f->dtype, m * k, 1), *b = fractions(f->dtype, k * n, 2);
-            float *bias = fractions(BURN_F32, n, 3), *out = malloc((size_t)(m * n) * 4);
-            bd_block block = {.ints = (int64_t[]){1, m, n, k, 0, 0, 0},
-                              .buffers = (void *[]){a, b, bias, out}};
-            kir_run(&bd_cpu_driver, cpu, program, &block);
-            judge(f, sizes[i], a, b, bias, out);
-            if (threads > 1)
-                ck_assert_mem_eq(out, first[i], (size_t)(m * n) * 4);
-            free(a);
-            free(b);
-            free(bias);
-            free(first[i]);
-            first[i] = out;
-        }
-        close_target();
-    }
-    for (int i = 0; i < COUNT; i++)
-        free(first[i]);
-}
-
-START_TEST(threads_do_not_change_bits)
-{
+    if (!machines_of_threads(&at_hand, _i))
+        return;
+    bd_arena_init(&arena);
     for (int bits = 0; bits < 8; bits++) {
         form f = {.dtype = bits & 4 ? BURN_BF16 : BURN_F32,
                   .a_turned = bits & 1,
                   .b_turned = bits & 2,
                   .epilogue = true};
-        compare_threads(_i, &f);
+        machines_compile(&at_hand, product(&f));
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            compare_threads(&f, sizes[i]);
     }
+    end();
 }
 END_TEST
 
@@ -320,10 +298,10 @@ int main(void)
     Suite *suite = suite_create("gemm");
     TCase *tests = tcase_create("gemm");
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, every_layout, 0, TARGETS);
-    tcase_add_loop_test(tests, prologues_and_half_floats, 0, TARGETS);
-    tcase_add_loop_test(tests, missing_axes, 0, TARGETS);
-    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, TARGETS);
+    tcase_add_test(tests, every_layout);
+    tcase_add_test(tests, prologues_and_half_floats);
+    tcase_add_test(tests, missing_axes);
+    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, MACHINE_TARGETS);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/cpu.h"
 #include "backends/ref/ref.h"
-#include "tests/unit/backends/program.h"
+#include "tests/unit/backends/machines.h"
 
-static const char *const targets[] = {"generic", "avx2", "avx512", "avx512_bf16", "amx"};
-enum { TARGETS = sizeof targets / sizeof *targets };
+static machines at_hand;
 static bd_arena arena;
 
 /* x [images, channels, height, width], weights [outputs, channels, rows, columns] or, of
@@ -109,145 +107,98 @@ static void yield(bd_kir_builder *b, bd_kir_phase_kind phase, const bd_kir_acces
     bd_kir_unary(b, BD_KIR_YIELD, changed ? bd_kir_unary(b, BD_KIR_NEG, value) : value);
 }
 
-static bd_kir *store_sums(bd_kir_builder *b, const bd_kir_access *out, burn_dtype dtype)
+static void store_sums(bd_kir_builder *b, const bd_kir_access *out, burn_dtype dtype)
 {
     bd_kir_begin_phase(b, BD_KIR_EPILOGUE);
     bd_kir_instr acc = {.code = BD_KIR_ACC, .dtype = (uint8_t)bd_kir_accumulator(dtype)};
     bd_kir_value sum = bd_kir_emit(b, &acc);
     kir_store(b, out, dtype == BURN_BF16 ? bd_kir_cast(b, sum, dtype) : sum);
-    return kir_finish(b, &arena);
 }
 
-/* Strides of what a convolution reads and writes, by the axes that move it. */
-static void walk_input(bd_kir_access *x, int image, int channel, const int *place,
-                       const int *element)
+/* The forms in which x, weights and y meet: sums over some axes for each position of the others. */
+enum { CONVOLUTION, GRADIENT, ALONE, GRADIENT_ALONE, FORMS };
+enum { IMAGE_AXIS, OUTPUT, CHANNEL, PLACE, PLACE_X, ELEMENT, ELEMENT_X, AXES };
+typedef struct form {
+    const char *name;
+    bool gradient;      /* of weights; else y is what is summed */
+    bool alone;         /* each channel has its own outputs */
+    int batch, columns; /* the first axes; those behind the one of rows; the others are summed */
+    int axes[AXES];
+} form;
+static const form forms[FORMS] = {
+    [CONVOLUTION] = {"convolution", false, false, 1, 2,
+                     {IMAGE_AXIS, OUTPUT, PLACE, PLACE_X, CHANNEL, ELEMENT, ELEMENT_X}},
+    [GRADIENT] = {"gradient", true, false, 0, 3,
+                  {OUTPUT, ELEMENT, ELEMENT_X, CHANNEL, IMAGE_AXIS, PLACE, PLACE_X}},
+    [ALONE] = {"alone", false, true, 2, 2,
+               {IMAGE_AXIS, CHANNEL, OUTPUT, PLACE, PLACE_X, ELEMENT, ELEMENT_X}},
+    [GRADIENT_ALONE] = {"gradient_alone", true, true, 1, 2,
+                        {CHANNEL, OUTPUT, ELEMENT, ELEMENT_X, IMAGE_AXIS, PLACE, PLACE_X}},
+};
+
+static void add_axes(bd_kir_builder *b, const form *f, int *at)
+{
+    static const int extents[AXES] = {IMAGES, OUTPUTS, CHANNELS, Y_HEIGHT, Y_WIDTH, ROWS, COLUMNS};
+    for (int i = 0; i < AXES; i++) {
+        int behind = i - f->batch;
+        bd_kir_role role = behind < 0             ? BD_KIR_BATCH
+                           : behind == 0          ? BD_KIR_M
+                           : behind <= f->columns ? BD_KIR_N
+                                                  : BD_KIR_K;
+        at[f->axes[i]] = bd_kir_add_axis(b, role, bd_kir_arg(extents[f->axes[i]]));
+    }
+}
+
+/* Strides of x, weights and y, by the axes that move them. */
+static void walk_x(bd_kir_access *x, const int *at)
 {
     x->offset = bd_kir_arg(OFFSET);
-    x->strides[image] = bd_kir_arg(IMAGE);
-    x->strides[channel] = bd_kir_arg(PLANE);
-    x->strides[place[0]] = bd_kir_arg(ROW_STRIDE);
-    x->strides[place[1]] = bd_kir_arg(STRIDE);
-    x->strides[element[0]] = bd_kir_arg(ROW_DILATION);
-    x->strides[element[1]] = bd_kir_arg(DILATION);
+    x->strides[at[IMAGE_AXIS]] = bd_kir_arg(IMAGE);
+    x->strides[at[CHANNEL]] = bd_kir_arg(PLANE);
+    x->strides[at[PLACE]] = bd_kir_arg(ROW_STRIDE);
+    x->strides[at[PLACE_X]] = bd_kir_arg(STRIDE);
+    x->strides[at[ELEMENT]] = bd_kir_arg(ROW_DILATION);
+    x->strides[at[ELEMENT_X]] = bd_kir_arg(DILATION);
 }
 
-static void walk_output(bd_kir_access *y, int image, int output, const int *place)
+static void walk_weights(bd_kir_access *w, const form *f, const int *at)
 {
-    y->strides[image] = bd_kir_arg(Y_IMAGE);
-    y->strides[output] = bd_kir_arg(Y_PLANE);
-    y->strides[place[0]] = bd_kir_arg(Y_WIDTH);
-    y->strides[place[1]] = bd_kir_const(1);
+    bool channels_inside = f->gradient && !f->alone;
+    w->strides[at[OUTPUT]] = bd_kir_arg(f->alone ? KERNEL : WEIGHTS);
+    w->strides[at[ELEMENT]] = bd_kir_arg(channels_inside ? RUN : COLUMNS);
+    w->strides[at[ELEMENT_X]] = channels_inside ? bd_kir_arg(CHANNELS) : bd_kir_const(1);
+    w->strides[at[CHANNEL]] =
+        channels_inside ? bd_kir_const(1) : bd_kir_arg(f->alone ? GROUP : KERNEL);
 }
 
-static bd_kir *convolution(burn_dtype dtype, bool padded, bool changed)
+static void walk_y(bd_kir_access *y, const form *f, const int *at)
 {
-    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
-    for (int i = 0; i < INTS; i++)
-        bd_kir_add_int(b);
-    int image = bd_kir_add_axis(b, BD_KIR_BATCH, bd_kir_arg(IMAGES));
-    int output = bd_kir_add_axis(b, BD_KIR_M, bd_kir_arg(OUTPUTS));
-    int place[] = {bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_HEIGHT)),
-                   bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_WIDTH))};
-    int channel = bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(CHANNELS));
-    int element[] = {bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(ROWS)),
-                     bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(COLUMNS))};
-    bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
-    walk_input(&x, image, channel, place, element);
-    w.strides[output] = bd_kir_arg(WEIGHTS);
-    w.strides[channel] = bd_kir_arg(KERNEL);
-    w.strides[element[0]] = bd_kir_arg(COLUMNS);
-    w.strides[element[1]] = bd_kir_const(1);
-    walk_output(&y, image, output, place);
-    yield(b, BD_KIR_OPERAND_A, &w, -1, changed);
-    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
-    return store_sums(b, &y, dtype);
+    y->strides[at[IMAGE_AXIS]] = bd_kir_arg(f->alone ? Y_GROUPS : Y_IMAGE);
+    if (f->alone)
+        y->strides[at[CHANNEL]] = bd_kir_arg(Y_IMAGE);
+    y->strides[at[OUTPUT]] = bd_kir_arg(Y_PLANE);
+    y->strides[at[PLACE]] = bd_kir_arg(Y_WIDTH);
+    y->strides[at[PLACE_X]] = bd_kir_const(1);
 }
 
-/* out [outputs, rows, columns, channels] = sum over images and places of y * x. */
-static bd_kir *weight_gradient(burn_dtype dtype, bool padded, bool changed)
+/* Buffers: x, the other operand, what is summed. */
+static bd_kir *program_of(const form *f, burn_dtype dtype, bool padded, bool changed)
 {
     bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
     for (int i = 0; i < INTS; i++)
         bd_kir_add_int(b);
-    int output = bd_kir_add_axis(b, BD_KIR_M, bd_kir_arg(OUTPUTS));
-    int element[] = {bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(ROWS)),
-                     bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(COLUMNS))};
-    int channel = bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(CHANNELS));
-    int image = bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(IMAGES));
-    int place[] = {bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(Y_HEIGHT)),
-                   bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(Y_WIDTH))};
+    int at[AXES];
+    add_axes(b, f, at);
     bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
-    walk_input(&x, image, channel, place, element);
-    walk_output(&y, image, output, place);
-    w.strides[output] = bd_kir_arg(WEIGHTS);
-    w.strides[element[0]] = bd_kir_arg(RUN);
-    w.strides[element[1]] = bd_kir_arg(CHANNELS);
-    w.strides[channel] = bd_kir_const(1);
-    yield(b, BD_KIR_OPERAND_A, &y, -1, changed);
-    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
-    return store_sums(b, &w, dtype);
-}
-
-/* Each channel has its own outputs: [images, channels, outputs, places]. */
-static bd_kir *alone(burn_dtype dtype, bool padded, bool changed)
-{
-    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
-    for (int i = 0; i < INTS; i++)
-        bd_kir_add_int(b);
-    int image = bd_kir_add_axis(b, BD_KIR_BATCH, bd_kir_arg(IMAGES));
-    int channel = bd_kir_add_axis(b, BD_KIR_BATCH, bd_kir_arg(CHANNELS));
-    int output = bd_kir_add_axis(b, BD_KIR_M, bd_kir_arg(OUTPUTS));
-    int place[] = {bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_HEIGHT)),
-                   bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(Y_WIDTH))};
-    int element[] = {bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(ROWS)),
-                     bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(COLUMNS))};
-    bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
-    walk_input(&x, image, channel, place, element);
-    w.strides[channel] = bd_kir_arg(GROUP);
-    w.strides[output] = bd_kir_arg(KERNEL);
-    w.strides[element[0]] = bd_kir_arg(COLUMNS);
-    w.strides[element[1]] = bd_kir_const(1);
-    walk_output(&y, image, output, place);
-    y.strides[image] = bd_kir_arg(Y_GROUPS);
-    y.strides[channel] = bd_kir_arg(Y_IMAGE);
-    yield(b, BD_KIR_OPERAND_A, &w, -1, changed);
-    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
-    return store_sums(b, &y, dtype);
-}
-
-/* out [channels, outputs, rows, columns] = sum over images and places of y * x. */
-static bd_kir *gradient_alone(burn_dtype dtype, bool padded, bool changed)
-{
-    bd_kir_builder *b = bd_kir_builder_create(BD_KIR_CONTRACTION);
-    for (int i = 0; i < INTS; i++)
-        bd_kir_add_int(b);
-    int channel = bd_kir_add_axis(b, BD_KIR_BATCH, bd_kir_arg(CHANNELS));
-    int output = bd_kir_add_axis(b, BD_KIR_M, bd_kir_arg(OUTPUTS));
-    int element[] = {bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(ROWS)),
-                     bd_kir_add_axis(b, BD_KIR_N, bd_kir_arg(COLUMNS))};
-    int image = bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(IMAGES));
-    int place[] = {bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(Y_HEIGHT)),
-                   bd_kir_add_axis(b, BD_KIR_K, bd_kir_arg(Y_WIDTH))};
-    bd_kir_access x = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access y = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
-    bd_kir_access w = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
-    walk_input(&x, image, channel, place, element);
-    walk_output(&y, image, output, place);
-    y.strides[image] = bd_kir_arg(Y_GROUPS);
-    y.strides[channel] = bd_kir_arg(Y_IMAGE);
-    w.strides[channel] = bd_kir_arg(GROUP);
-    w.strides[output] = bd_kir_arg(KERNEL);
-    w.strides[element[0]] = bd_kir_arg(COLUMNS);
-    w.strides[element[1]] = bd_kir_const(1);
-    yield(b, BD_KIR_OPERAND_A, &y, -1, changed);
-    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, place, element) : -1, false);
-    return store_sums(b, &w, dtype);
+    bd_kir_access other = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_READ));
+    bd_kir_access out = kir_access(bd_kir_add_buffer(b, dtype, BD_KIR_WRITE));
+    walk_x(&x, at);
+    walk_weights(f->gradient ? &out : &other, f, at);
+    walk_y(f->gradient ? &other : &out, f, at);
+    yield(b, BD_KIR_OPERAND_A, &other, -1, changed);
+    yield(b, BD_KIR_OPERAND_B, &x, padded ? inside(b, at + PLACE, at + ELEMENT) : -1, false);
+    store_sums(b, &out, dtype);
+    return kir_finish(b, &arena);
 }
 
 /* Whole numbers of few bits, whose sums are exact, or fractions. */
@@ -269,123 +220,88 @@ static void fill(void *to, burn_dtype dtype, int64_t count, uint32_t seed, bool 
     }
 }
 
-typedef bd_kir *maker(burn_dtype dtype, bool padded, bool changed);
-enum { CONVOLUTION, GRADIENT, ALONE, GRADIENT_ALONE, FORMS };
-static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_BF16};
-static maker *const makers[FORMS] = {convolution, weight_gradient, alone, gradient_alone};
+typedef struct numbers {
+    burn_dtype dtype;
+    bool whole, infinite;
+} numbers;
 
-/* What a device makes of a case: the bytes of the output, of the heap. */
-static char *result_of(const bd_driver *driver, bd_device *device, const bd_kir *program,
-                       const int64_t *given, int form, bool whole, bool infinite,
+/* What a machine makes of a case: the bytes of the output, of the heap. */
+static char *result_of(const machine *by, const form *f, const int64_t *given, numbers of,
                        size_t *out_bytes)
 {
     int64_t ints[INTS];
     set_ints(given, ints);
-    burn_dtype dtype = program->buffers[0].dtype;
-    bool gradient = form == GRADIENT || form == GRADIENT_ALONE;
-    int64_t y = ints[IMAGES] * ints[form == ALONE || form == GRADIENT_ALONE ? Y_GROUPS : Y_IMAGE];
+    int64_t y = ints[IMAGES] * ints[f->alone ? Y_GROUPS : Y_IMAGE];
     int64_t w = ints[OUTPUTS] * ints[WEIGHTS];
-    int64_t counts[] = {ints[IMAGES] * ints[IMAGE], gradient ? y : w, gradient ? w : y};
+    int64_t counts[] = {ints[IMAGES] * ints[IMAGE], f->gradient ? y : w, f->gradient ? w : y};
     void *buffers[3];
     for (int i = 0; i < 3; i++) {
-        buffers[i] = malloc((size_t)counts[i] * burn_dtype_size(dtype));
-        fill(buffers[i], dtype, counts[i], (uint32_t)i + 1, whole);
+        buffers[i] = malloc((size_t)counts[i] * burn_dtype_size(of.dtype));
+        fill(buffers[i], of.dtype, counts[i], (uint32_t)i + 1, of.whole);
     }
-    if (infinite)
+    if (of.infinite)
         for (int64_t i = 0; i < counts[0]; i += 97)
             ((float *)buffers[0])[i] = INFINITY;
-    kir_run(driver, device, program, &(bd_block){.ints = ints, .buffers = buffers});
+    machine_run(by, &(bd_block){.ints = ints, .buffers = buffers});
     free(buffers[0]);
     free(buffers[1]);
-    *out_bytes = (size_t)counts[2] * burn_dtype_size(dtype);
+    *out_bytes = (size_t)counts[2] * burn_dtype_size(of.dtype);
     return buffers[2];
 }
 
-static bool open_cpu(int target, int threads, bd_device **out)
-{
-    bd_device_options options = {.threads = threads, .target = targets[target]};
-    bd_error *err = bd_cpu_driver.open(&options, out);
-    if (err) {
-        ck_assert_int_eq(bd_error_code(err), BD_CODE_UNSUPPORTED);
-        bd_error_free(err);
-    }
-    return !err;
-}
-
 /* Gradients of each channel alone take the interpreter long where there are many outputs. */
-static bool is_long(int number, int form)
+static bool is_long(int number, const form *f)
 {
-    return form == GRADIENT_ALONE && cases[number][OUTPUTS] > 9;
+    bool interpreted = at_hand.all[0].driver == &bd_ref_driver;
+    return interpreted && f->gradient && f->alone && cases[number][OUTPUTS] > 9;
 }
 
-static void compare(bd_device *cpu, bd_device *ref, const bd_kir *program, int number,
-                    int form)
+static bool same_floats(const char *have, const char *want, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(float)) {
+        float a, b;
+        memcpy(&a, have + at, sizeof a);
+        memcpy(&b, want + at, sizeof b);
+        if (isnan(b) ? !isnan(a) : a != b)
+            return false;
+    }
+    return true;
+}
+
+/* One case on all machines. */
+static void compare(const form *f, int number, numbers of)
 {
     size_t bytes = 0;
-    if (is_long(number, form))
-        return;
-    char *want = result_of(&bd_ref_driver, ref, program, cases[number], form, true, false, &bytes);
-    char *have = result_of(&bd_cpu_driver, cpu, program, cases[number], form, true, false, &bytes);
-    ck_assert_msg(memcmp(want, have, bytes) == 0, "case %d, form %d", number, form);
+    const machine *first = at_hand.all;
+    char *want = result_of(first, f, cases[number], of, &bytes);
+    for (const machine *m = first + 1; m < first + at_hand.count; m++) {
+        char *have = result_of(m, f, cases[number], of, &bytes);
+        ck_assert_msg(of.infinite ? same_floats(have, want, bytes) : memcmp(have, want, bytes) == 0,
+                      "case %d, %s, machine %d, %s", number, f->name, (int)(m - first), m->name);
+        free(have);
+    }
     free(want);
-    free(have);
+}
+
+static void compare_all(const form *f, bool padded, bool changed, numbers of)
+{
+    machines_compile(&at_hand, program_of(f, of.dtype, padded, changed));
+    for (int i = 0; i < CASES; i++)
+        if ((padded || cases[i][PADDING] == 0) && !is_long(i, f))
+            compare(f, i, of);
 }
 
 START_TEST(every_size)
 {
-    bd_device *cpu, *ref;
-    if (!open_cpu(_i, 2, &cpu))
-        return;
-    ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
+    static const burn_dtype dtypes[] = {BURN_F32, BURN_F64, BURN_BF16};
+    const form *f = &forms[_i];
     bd_arena_init(&arena);
-    for (int form = 0; form < FORMS; form++) {
-        for (int bits = 0; bits < 6; bits++) {
-            const bd_kir *program = makers[form](dtypes[bits / 2], true, bits & 1);
-            for (int i = 0; i < CASES; i++)
-                compare(cpu, ref, program, i, form);
-        }
-        for (int half = 0; half < 2; half++) {
-            const bd_kir *program = makers[form](half ? BURN_BF16 : BURN_F32, false, false);
-            for (int i = 0; i < CASES; i++)
-                if (cases[i][PADDING] == 0)
-                    compare(cpu, ref, program, i, form);
-        }
-    }
-    bd_arena_deinit(&arena);
-    bd_cpu_driver.ops->close(cpu);
-    bd_ref_driver.ops->close(ref);
-}
-END_TEST
-
-START_TEST(threads_do_not_change_bits)
-{
-    bd_arena_init(&arena);
-    for (int bits = 0; bits < 4 * FORMS; bits++) {
-        char *first[CASES] = {0};
-        int form = bits / 4;
-        const bd_kir *program =
-            makers[form](bits & 2 ? BURN_BF16 : BURN_F32, true, bits & 1);
-        for (int threads = 1; threads <= 3; threads++) {
-            bd_device *cpu;
-            if (!open_cpu(_i, threads, &cpu))
-                continue;
-            for (int c = 0; c < CASES; c++) {
-                size_t bytes = 0;
-                char *have =
-                    result_of(&bd_cpu_driver, cpu, program, cases[c], form, false, false, &bytes);
-                if (!first[c]) {
-                    first[c] = have;
-                    continue;
-                }
-                ck_assert_msg(memcmp(have, first[c], bytes) == 0, "case %d, %d threads", c,
-                              threads);
-                free(have);
-            }
-            bd_cpu_driver.ops->close(cpu);
-        }
-        for (int c = 0; c < CASES; c++)
-            free(first[c]);
-    }
+    machines_of_targets(&at_hand, 2);
+    for (int bits = 0; bits < 6; bits++)
+        compare_all(f, true, bits & 1, (numbers){.dtype = dtypes[bits / 2], .whole = true});
+    compare_all(f, false, false, (numbers){.dtype = BURN_F32, .whole = true});
+    compare_all(f, false, false, (numbers){.dtype = BURN_BF16, .whole = true});
+    machines_close(&at_hand);
     bd_arena_deinit(&arena);
 }
 END_TEST
@@ -393,29 +309,27 @@ END_TEST
 /* What a sum does not read does not count, not even as zero times infinity. */
 START_TEST(infinite_elements)
 {
-    bd_device *cpu, *ref;
-    if (!open_cpu(_i, 2, &cpu))
-        return;
-    ck_assert_ptr_null(bd_ref_driver.open(&(bd_device_options){0}, &ref));
     bd_arena_init(&arena);
-    const bd_kir *program = gradient_alone(BURN_F32, true, false);
-    for (int c = 0; c < CASES; c++) {
-        size_t bytes = 0;
-        if (is_long(c, GRADIENT_ALONE))
+    machines_of_targets(&at_hand, 2);
+    numbers of = {.dtype = BURN_F32, .whole = true, .infinite = true};
+    compare_all(&forms[_i], true, false, of);
+    machines_close(&at_hand);
+    bd_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(threads_do_not_change_bits)
+{
+    bd_arena_init(&arena);
+    for (int target = 0; target < MACHINE_TARGETS; target++) {
+        if (!machines_of_threads(&at_hand, target))
             continue;
-        float *want = (float *)(void *)result_of(&bd_ref_driver, ref, program, cases[c],
-                                                 GRADIENT_ALONE, true, true, &bytes);
-        float *have = (float *)(void *)result_of(&bd_cpu_driver, cpu, program, cases[c],
-                                                 GRADIENT_ALONE, true, true, &bytes);
-        for (size_t i = 0; i < bytes / sizeof *want; i++)
-            ck_assert_msg(isnan(want[i]) ? isnan(have[i]) : have[i] == want[i],
-                          "case %d, sum %zu: %g, not %g", c, i, (double)have[i], (double)want[i]);
-        free(want);
-        free(have);
+        for (int bits = 0; bits < 4; bits++)
+            compare_all(&forms[_i], true, bits & 1,
+                        (numbers){.dtype = bits & 2 ? BURN_BF16 : BURN_F32});
+        machines_close(&at_hand);
     }
     bd_arena_deinit(&arena);
-    bd_cpu_driver.ops->close(cpu);
-    bd_ref_driver.ops->close(ref);
 }
 END_TEST
 
@@ -424,9 +338,9 @@ int main(void)
     Suite *suite = suite_create("windows");
     TCase *tests = tcase_create("windows");
     tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, every_size, 0, TARGETS);
-    tcase_add_loop_test(tests, infinite_elements, 0, TARGETS);
-    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, TARGETS);
+    tcase_add_loop_test(tests, every_size, 0, FORMS);
+    tcase_add_loop_test(tests, infinite_elements, GRADIENT_ALONE, GRADIENT_ALONE + 1);
+    tcase_add_loop_test(tests, threads_do_not_change_bits, 0, FORMS);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -99,6 +99,9 @@ static inline int64_t bd_window_pair_row(const bd_window_shape *shape, int64_t m
 /* Pairs of offsets for each k (mirrored: column): of rows (packed ones: k) and of the copy. */
 void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const int64_t *ints,
                      int32_t *out);
+/* The first elements of row m as its function yields them, in the worker's memory. */
+const void *bd_window_yielded_row(const bd_gemm *gemm, const bd_window_shape *shape,
+                                  const bd_call *call, int64_t batch, int64_t m, int64_t count);
 /* Packs one part of the rows of a batch point as pairs (window_pairs.c). */
 void bd_window_pack_pairs(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
                           int64_t batch, int64_t part, char *to);

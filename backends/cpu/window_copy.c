@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The copy of an operand whose elements recur, and the table that leads into it. */
+ * The copy of an operand whose elements recur, the table that leads into it, and rows of the other
+ * one. */
 #include <string.h>
 
 #include "backends/cpu/window.h"
@@ -202,4 +203,19 @@ void bd_window_table(const bd_gemm *gemm, const bd_window_shape *shape, const in
         for (int i = count - 1; i >= 0 && ++at[i] == extents[i]; i--)
             at[i] = 0;
     }
+}
+
+const void *bd_window_yielded_row(const bd_gemm *gemm, const bd_window_shape *shape,
+                                  const bd_call *call, int64_t batch, int64_t m, int64_t count)
+{
+    bd_gemm_panel p = {.gemm = gemm,
+                       .shape = &shape->rows,
+                       .side = &shape->rows.rows,
+                       .call = call,
+                       .batch = batch,
+                       .first = m,
+                       .rows = 1};
+    char *temp = call->worker_scratch + shape->rows.worker_temp;
+    bd_gemm_evaluate(&p, 0, count, temp, 1);
+    return temp;
 }

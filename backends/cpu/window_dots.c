@@ -38,29 +38,16 @@ static void put_number(char *to, double value, int64_t bytes)
 static row row_of(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
                   int64_t batch, int64_t m)
 {
-    const bd_gemm_side *side = &shape->rows.rows;
-    row made = {.from = call->worker_scratch + shape->rows.worker_temp};
+    bool plain = gemm->a.plain;
+    row made = {.from = plain ? bd_gemm_element_at(gemm, call, &gemm->a.access, batch)
+                              : bd_window_yielded_row(gemm, shape, call, batch, m, shape->k)};
+    made.from += plain ? m * shape->row_step * gemm->element_bytes : 0;
     int64_t reach = 1;
     for (int d = shape->dim_count - 1; d >= shape->k_dims; d--) {
         int axis = shape->dims[d].n_axis;
-        made.steps[d] =
-            gemm->a.plain ? bd_kir_int_value(gemm->a.access.strides[axis], call->ints) : reach;
+        made.steps[d] = plain ? bd_kir_int_value(gemm->a.access.strides[axis], call->ints) : reach;
         reach *= shape->dims[d].count;
     }
-    if (gemm->a.plain) {
-        made.from = bd_gemm_element_at(gemm, call, &gemm->a.access, batch);
-        made.from += m * shape->row_step * gemm->element_bytes;
-        return made;
-    }
-    bd_gemm_panel p = {.gemm = gemm,
-                       .shape = &shape->rows,
-                       .side = side,
-                       .call = call,
-                       .batch = batch,
-                       .first = m,
-                       .rows = 1};
-    bd_gemm_evaluate(&p, 0, shape->k, call->worker_scratch + shape->rows.worker_temp,
-                     side->walk == BD_GEMM_ALONG_K ? shape->k : 1);
     return made;
 }
 

@@ -137,25 +137,17 @@ static void pack_row(const bd_gemm *gemm, const bd_window_shape *shape, const ro
 void bd_window_pack_pairs(const bd_gemm *gemm, const bd_window_shape *shape, const bd_call *call,
                           int64_t batch, int64_t part, char *to)
 {
-    const bd_gemm_side *side = &shape->rows.rows;
     int64_t first = part * BD_WINDOW_PAIR_ROWS;
     int64_t last = least(first + BD_WINDOW_PAIR_ROWS, shape->m);
     row r = row_of(gemm, shape, call->ints);
-    uint16_t *temp = (uint16_t *)(void *)(call->worker_scratch + shape->rows.worker_temp);
+    int64_t count = shape->dims[shape->pair_dim].numbers * shape->outer;
     for (int64_t m = first; m < last; m++) {
-        const uint16_t *from = temp;
+        const uint16_t *from;
         if (gemm->a.plain) {
             from = bd_gemm_element_at(gemm, call, &gemm->a.access, batch);
             from += row_offset(gemm, call->ints, m);
         } else {
-            bd_gemm_panel p = {.gemm = gemm,
-                               .shape = &shape->rows,
-                               .side = side,
-                               .call = call,
-                               .batch = batch,
-                               .first = m,
-                               .rows = 1};
-            bd_gemm_evaluate(&p, 0, shape->dims[shape->pair_dim].numbers * shape->outer, temp, 1);
+            from = bd_window_yielded_row(gemm, shape, call, batch, m, count);
         }
         pack_row(gemm, shape, &r, from, (uint32_t *)(void *)to + bd_window_pair_row(shape, m));
     }

@@ -285,7 +285,8 @@ static bd_error *identify_token(bd_access *access, const bd_visitor *visitor, bd
     const bd_token *token = minted ? &minted->token : kept;
     if (!token) {
         access->refused[BD_REFUSAL_UNKNOWN_TOKEN]++;
-        BD_FAIL(UNAUTHENTICATED, "the token is not known here; burnctl invite makes one");
+        BD_FAIL(UNAUTHENTICATED,
+                "the token is not known here; burnctl invite or token create makes one");
     }
     if (bd_token_expired(token)) {
         char when[BD_TIME_TEXT_BYTES];

@@ -75,14 +75,19 @@ static void metrics(bd_connection *connection, const bd_http_head *head, bd_answ
 {
     bd_access *access = &connection->daemon->access;
     bd_principal principal;
+    char scopes[BD_SCOPES_TEXT_BYTES];
     bd_error *error = identify(connection, head, &principal);
     if (!error && !(principal.scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN))) {
         access->refused[BD_REFUSAL_LACKING_SCOPE]++;
-        error = BD_ERROR(DENIED, "%s has no scope metrics", principal.name);
+        error = BD_ERROR(DENIED, "%s has %s", principal.name,
+                         principal.scopes ? bd_scopes_print(principal.scopes, scopes) : "none");
     }
     if (error) {
         bool denied = bd_error_code(error) == BD_CODE_DENIED;
-        bd_answer_text(out, denied ? 403 : 401, "%s", bd_error_text(error));
+        bd_answer_text(out, denied ? 403 : 401,
+                       "%s; metrics are for a token with the scope metrics or admin: burnctl token "
+                       "create NAME --scope=metrics makes one",
+                       bd_error_text(error));
         if (!denied) {
             out->headers = "WWW-Authenticate: Bearer\r\n";
             out->delay_ms = bd_session_note_stranger(connection);

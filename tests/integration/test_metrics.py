@@ -165,6 +165,13 @@ def test_who_may_read_them(tmp_path):
             return int(run.stdout.split()[1]), run.stdout
 
         assert status("Bearer " + watcher)[0] == status("bearer " + chief)[0] == 200
+        right = "; metrics are for a token with the scope metrics or admin: burnctl token create NAME --scope=metrics makes one\n"
+        lacking, strange, strange_again = (status("Bearer " + secret)[1] for secret in (worker, watcher[:-1], "burn_" + "x" * 43))
+        assert lacking.endswith("\ntoken:worker has infer,compute" + right)
+        # whoever knows no token learns of none: the same answer to all that is unknown, but for the time
+        assert strange.endswith("\nthe token is not known here; burnctl invite or token create makes one" + right)
+        assert strange.splitlines()[-1] == strange_again.splitlines()[-1]
+        assert not any(name in strange + strange_again for name in ("watcher", "worker", "chief", "old"))
         wrong = [("Bearer " + worker, 403), ("Bearer " + old, 401), ("Bearer " + watcher[:-1], 401), ("Bearer x" + watcher, 401),
                  ("Basic " + watcher, 401), ("Bearer " + "x" * 200, 401), ("", 401)]
         for authorization, code in wrong:
@@ -174,7 +181,7 @@ def test_who_may_read_them(tmp_path):
         assert 'refused peer=127.0.0.1 status=401 origin="" reason="a token is needed here' in daemon.text()
         assert status("", "http")[0] == 200  # ?insecure accepts whoever is on this host
         now = values(scrape(daemon))
-        for reason, count in (("lacking_scope", 1), ("expired_token", 1), ("no_identity", 4)):
+        for reason, count in (("lacking_scope", 2), ("expired_token", 1), ("no_identity", 4)):
             name = 'burnd_auth_failures_total{reason="%s"}' % reason
             assert now[name] == before[name] + count, name
         assert not any(secret in daemon.text() for secret in (watcher, worker, chief, old))

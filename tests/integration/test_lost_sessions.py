@@ -80,7 +80,11 @@ def test_who_is_connected_hears_why():
                               env=dict(os.environ, BURN_URL=f"tcp://127.0.0.1:{daemon.tcp_port()}?insecure")) as python:
             assert python.stdout.readline() == "3.0\n"
             number = next(number for number, row in rows(daemon).items() if row["principal"] == "anonymous")
-            ctl(daemon, "close", str(number))
+            closer = f"import burn\nburn.close_session({number})\nfor wrong in ({number}, burn._core.welcome()['session'], -1, 1 << 60):\n" \
+                     "    try:\n        burn.close_session(wrong)\n    except (burn.Error, OverflowError) as error:\n        print(type(error).__name__)\n"
+            done = subprocess.run([sys.executable, "-c", closer], capture_output=True, text=True, timeout=120,
+                                  env=dict(os.environ, BURN_URL="unix://" + daemon.path))
+            assert done.stdout.split() == ["NotFoundError", "InvalidError", "OverflowError", "InvalidError"], done
             said = python.communicate("\n", timeout=120)[0]
             assert "the session was closed from another one" in said, said
         assert "resumed session" not in daemon.text()

@@ -226,10 +226,14 @@ export class Burn {
   /** Drops what the daemon has to do for this connection, or for another session of the same user (its number, as in
    * `report("sessions")`). What runs ends, ops not yet begun are not, and reading what they would have made rejects with
    * CANCELLED; all other tensors keep their values. An AbortSignal alone ends only the wait. */
-  async cancelWork(session = 0, options?: WaitOptions): Promise<void> {
-    if (!Number.isSafeInteger(session) || session < 0) throw invalid(`a session has a number from 0 on, not ${session}`);
-    this._connection.check();
-    await this._connection.cancelWork(session, options);
+  cancelWork(session = 0, options?: WaitOptions): Promise<void> {
+    return this._connection.end("cancel_work", session, options);
+  }
+
+  /** Ends another session with all that it holds (its number, as in `report("sessions")`), also one that waits to be
+   * resumed: of the same user, or any with the scope admin. Its own calls reject with CANCELLED. */
+  closeSession(session: number, options?: WaitOptions): Promise<void> {
+    return this._connection.end("close_session", session, options);
   }
 
   /** Makes the daemon finish what is under way and end, as SIGTERM does. */

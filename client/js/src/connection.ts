@@ -4,7 +4,7 @@
 // meanwhile nothing is sent. Owner: one Burn. Invariant: after a failure every promise is rejected with it, and nothing more
 // is sent.
 import type { Core } from "./core.js";
-import { BurnError, codeNumber, type BurnErrorCode } from "./errors.js";
+import { BurnError, codeNumber, invalid, type BurnErrorCode } from "./errors.js";
 import { Outgoing } from "./outgoing.js";
 import { Resumption, Timer, type Again, type Take } from "./resume.js";
 import { VERSION } from "./wasm_gen.js";
@@ -325,9 +325,12 @@ export class Connection {
     return JSON.parse(await this.request(this.core.exports.ask(REPORTS[kind]), options));
   }
 
-  async cancelWork(session: number, options?: WaitOptions): Promise<void> {
-    const request = this.core.exports.cancel_work(session);
-    if (!request) throw new BurnError("UNSUPPORTED", "the daemon is too old to cancel work");
+  /** To a session, or to what it has to do (0: this one). */
+  async end(what: "cancel_work" | "close_session", session: number, options?: WaitOptions): Promise<void> {
+    if (!Number.isSafeInteger(session) || session < 0) throw invalid(`a session has a number from 0 on, not ${session}`);
+    this.check();
+    const request = this.core.exports[what](session);
+    if (!request) throw new BurnError("UNSUPPORTED", `the daemon is too old to ${what.replace("_", " ")}`);
     await this.request(request, options);
   }
 

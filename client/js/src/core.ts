@@ -84,6 +84,7 @@ interface Exports {
   import_program(name: Pointer): Pointer;
   imported_program(request: Pointer, number: number): Pointer;
   cancel_work(session: number): Pointer;
+  close_session(session: number): Pointer;
   mint_token(words: Pointer, seconds: number): Pointer;
   unpublish(name: Pointer): Pointer;
   list_names(prefix: Pointer): Pointer;

@@ -62,6 +62,20 @@ it("cancels its work, and another session's", async () => {
   other.close();
 });
 
+it("ends another session", async () => {
+  const [burn, other] = [await connect(daemon.url), await connect(daemon.url)], session = other.session;
+  expect(await other.ones([3]).sum().item()).toBe(3);
+  await burn.closeSession(session);
+  expect(await other.closed).toBeDefined();
+  expect(await failure((async () => other.ones([3]))())).toMatchObject({ code: "CANCELLED", message: expect.stringContaining("closed from another one") as string });
+  expect((await burn.report("sessions") as { session: number }[]).map((row) => row.session)).not.toContain(session);
+  expect((await failure(burn.closeSession(session))).message).toBe(`session ${session} is unknown`);
+  expect((await failure(burn.closeSession(burn.session))).message).toBe(`session ${burn.session} is this one, which ends by closing its connection`);
+  expect((await failure(burn.closeSession(0.5))).code).toBe("INVALID");
+  expect(await burn.ones([3]).sum().item()).toBe(3);
+  burn.close();
+});
+
 it("says what is wrong with an address", async () => {
   expect((await failure(connect("unix:///nowhere/d.sock"))).message).toMatch(/cannot connect to unix:\/\/\/nowhere\/d.sock: .*ENOENT/);
   expect((await failure(connect("unix://relative"))).code).toBe("INVALID");

@@ -266,6 +266,16 @@ bd_pending *JS_EXPORT(cancel_work)(double session)
     return pending;
 }
 
+/* Another session ends. NULL: the daemon is too old. */
+bd_pending *JS_EXPORT(close_session)(double session)
+{
+    if (!bd_client_get_facts(instance.client)->closes_sessions)
+        return NULL;
+    bd_pending *pending = bd_alloc_zeroed(sizeof *pending);
+    bd_client_close_session(instance.client, (uint64_t)session, pending);
+    return pending;
+}
+
 /* words: name, scopes and origins, one text behind the other. */
 bd_pending *JS_EXPORT(mint_token)(const char *words, double seconds)
 {

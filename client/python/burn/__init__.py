@@ -19,7 +19,7 @@ from ._functions import FUNCTIONS as _functions
 from ._keywords import accept_keywords as _accept_keywords
 from ._legacy import TYPED as _TYPED, set_default_tensor_type, typename  # noqa: F401
 from ._serialize import load, save  # noqa: F401
-from ._connection import (bytes_sent, cancel, connect, connected, disconnect, draining,  # noqa: F401
+from ._connection import (bytes_sent, cancel, close_session, connect, connected, disconnect, draining,  # noqa: F401
                           get_default_device, mint_token, ping, set_default_device, stats, sync, url)
 from ._jit import jit  # noqa: F401
 from ._layouts import (channels_last, channels_last_3d, contiguous_format, layout, memory_format,  # noqa: F401

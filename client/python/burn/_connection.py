@@ -41,6 +41,12 @@ def cancel(session: int | None = None) -> None:
     _core.cancel(session)
 
 
+def close_session(session: int) -> None:
+    """Ends another session with all that it holds, by its number in `burnctl sessions`; also one that waits to be resumed, as
+    after a notebook was lost. Of the same user, or any with the scope admin. Its program gets a burn.CancelledError."""
+    _core.close_session(session)
+
+
 atexit.register(_core.disconnect)  # the daemon need not wait for a process that has ended to come back
 
 connected, url, sync, bytes_sent = _core.connected, _core.url, _core.sync, _core.bytes_sent

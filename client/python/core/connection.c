@@ -277,17 +277,29 @@ static PyObject *initial_seed(PyObject *module, PyObject *unused)
     return seed;
 }
 
-static PyObject *cancel(PyObject *module, PyObject *session)
+/* how: burn_cancel or burn_close_session. */
+static PyObject *end(PyObject *session, burn_status (*how)(burn_context *, uint64_t))
 {
-    (void)module;
     unsigned long long number = session == Py_None ? 0 : PyLong_AsUnsignedLongLong(session);
     burn_context *context = PyErr_Occurred() ? NULL : core_context();
     if (!context)
         return NULL;
-    burn_status status = burn_cancel(context, number);
+    burn_status status = how(context, number);
     if (status != BURN_STATUS_OK)
         return core_raise(status);
     Py_RETURN_NONE;
+}
+
+static PyObject *cancel(PyObject *module, PyObject *session)
+{
+    (void)module;
+    return end(session, burn_cancel);
+}
+
+static PyObject *close_session(PyObject *module, PyObject *session)
+{
+    (void)module;
+    return end(session, burn_close_session);
 }
 
 PyMethodDef core_connection_methods[] = {
@@ -303,6 +315,7 @@ PyMethodDef core_connection_methods[] = {
     {"set_device_name", set_device_name, METH_O, "Chooses the device of connections to come."},
     {"sync", sync_all, METH_NOARGS, "Waits until all that was recorded has run."},
     {"cancel", cancel, METH_O, "Drops the work of a session; None: this one's."},
+    {"close_session", close_session, METH_O, "Ends another session."},
     {"flush", flush, METH_NOARGS, "Sends what was recorded."},
     {"mark", mark, METH_NOARGS, "Ends a step."},
     {"ping", ping, METH_NOARGS, "Seconds of one round trip."},

@@ -236,6 +236,16 @@ def test_why_a_private_daemon_does_not_start(settings, says):
     assert done.returncode == 1 and "burn." in done.stderr.splitlines()[-1] and says in done.stderr.splitlines()[-1], done.stderr
 
 
+def test_the_device_that_the_daemon_has_is_known_before_the_first_tensor():
+    code = ("import burn; device = burn.get_default_device(); assert burn.ones(1, device='ref').device == device; print(device)",
+            "import burn; print(burn.ones(1, device='ref').device)",
+            "import burn; burn.set_default_device('cpu'); print(burn.get_default_device())")
+    for program, device in zip(code, ("ref", "ref", "cpu")):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "BURND": BURND, "BURN_URL": "private:", "BURND_DEVICE": "ref"})
+        assert (done.stdout, done.stderr) == (device + "\n", "")
+
+
 def test_a_private_daemon_that_is_slow_to_start(tmp_path):
     """It has as long as the machine needs; one that ends instead is noticed at once."""
     slow = tmp_path / "burnd"

@@ -19,7 +19,6 @@ def connect(url: str | None = None) -> None:
     otherwise), and nothing is lost or done twice; Ctrl-C ends the wait. ?resume=5 waits 5 seconds at most; with
     ?resume=0 a lost connection is an error at once, and the daemon frees what it held."""
     _core.connect(url)
-    _core.set_device_object(Device(_core.device_name()))
 
 
 def disconnect() -> None:
@@ -73,7 +72,7 @@ def mint_token(scopes: str | Iterable[str] = "infer", *, seconds: int = 600, ori
 
 
 def get_default_device() -> Device:
-    """The device of the connection, or the one chosen for it."""
+    """The device of the connection, or the one chosen for it; connects if neither is there yet."""
     return Device(_core.device_name())
 
 
@@ -84,4 +83,3 @@ def set_default_device(device: Any) -> None:
         _core.set_device_name(wanted.type)
     elif _core.device_name() != wanted.type:
         raise InvalidError(f"the connection's device is {_core.device_name()}; choose {wanted} before the first use")
-    _core.set_device_object(Device(wanted.type))

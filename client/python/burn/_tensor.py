@@ -170,7 +170,7 @@ _OPERATORS: dict[str, Callable] = {  # NumPy's names
     "greater_equal": operator.ge}
 
 _core.set_tensor_class(Tensor)
-_core.set_device_object(Device("cpu"))
+_core.set_device_class(Device)
 
 
 class _GradMode:

@@ -41,15 +41,20 @@ static burn_context *open_context(const char *url)
     return context;
 }
 
+static void use_context(burn_context *context)
+{
+    core.context = context;
+    core.pid = (long)getpid();
+    Py_CLEAR(core.device);
+}
+
 burn_context *core_context(void)
 {
     if (core.context && (burn_alive(core.context) || core.pid == (long)getpid()))
         return core.context; /* a lost connection is reported by what is done with it */
     burn_context *context = open_context(NULL);
-    if (context) {
-        core.context = context; /* the parent's, if there is one, is left alone */
-        core.pid = (long)getpid();
-    }
+    if (context)
+        use_context(context); /* the parent's, if there is one, is left alone */
     return context;
 }
 
@@ -69,8 +74,7 @@ static PyObject *connect_to(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     if (core.context && core.pid == (long)getpid())
         burn_close(core.context);
-    core.context = context;
-    core.pid = (long)getpid();
+    use_context(context);
     Py_RETURN_NONE;
 }
 
@@ -116,13 +120,28 @@ static PyObject *welcome(PyObject *module, PyObject *unused)
                          (unsigned long long)burn_session(context));
 }
 
-/* The connection's device, or the one that a connection would have; without opening one. */
+/* The connection's device, or the one chosen for it; else only the daemon knows. */
 static PyObject *device_name(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    if (core.context && burn_alive(core.context))
-        return PyUnicode_FromString(burn_welcome(core.context, "device"));
-    return PyUnicode_FromString(wanted_device[0] ? wanted_device : "cpu");
+    bool connected = core.context && burn_alive(core.context);
+    if (!connected && wanted_device[0])
+        return PyUnicode_FromString(wanted_device);
+    burn_context *context = core_context();
+    return context ? PyUnicode_FromString(burn_welcome(context, "device")) : NULL;
+}
+
+PyObject *core_device(void)
+{
+    if (!core.device) {
+        PyObject *name = device_name(NULL, NULL);
+        if (!name || !core.device_class)
+            return name;
+        core.device = PyObject_CallFunctionObjArgs(core.device_class, name, NULL);
+        Py_DECREF(name);
+    }
+    Py_XINCREF(core.device);
+    return core.device;
 }
 
 static PyObject *set_device_name(PyObject *module, PyObject *name)
@@ -134,6 +153,7 @@ static PyObject *set_device_name(PyObject *module, PyObject *name)
     if (strlen(text) >= sizeof wanted_device)
         return core_fail(core.invalid_error, "%R is no device", name);
     memcpy(wanted_device, text, strlen(text) + 1);
+    Py_CLEAR(core.device);
     Py_RETURN_NONE;
 }
 

@@ -42,7 +42,8 @@ typedef struct core_state {
     PyTypeObject *tensor_class; /* the registered subclass */
     allocfunc tensor_alloc;     /* of tensor_class */
     PyObject *dtypes[CORE_DTYPES];
-    PyObject *size_class, *device;
+    PyObject *size_class, *device_class;
+    PyObject *device; /* made by it; NULL: not yet, for this connection */
     PyObject *hooks[HOOK_COUNT];
     PyObject *errors[CORE_CLASSES]; /* by status; 0 is the base */
     PyObject *invalid_error, *range_error, *argument_error, *dtype_error;
@@ -70,6 +71,7 @@ PyObject *core_fail(PyObject *type, const char *format, ...); /* returns NULL */
 
 /* ---- connection.c ---- */
 burn_context *core_context(void); /* opens it at the first use; NULL with an exception */
+PyObject *core_device(void); /* what Tensor.device is, a new reference; may open the context */
 extern PyMethodDef core_connection_methods[];
 
 /* ---- location.c ---- */

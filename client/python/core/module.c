@@ -62,10 +62,10 @@ static PyObject *set_size_class(PyObject *module, PyObject *type)
     Py_RETURN_NONE;
 }
 
-static PyObject *set_device_object(PyObject *module, PyObject *object)
+static PyObject *set_device_class(PyObject *module, PyObject *type)
 {
     (void)module;
-    keep(&core.device, object);
+    keep(&core.device_class, type);
     Py_RETURN_NONE;
 }
 
@@ -91,7 +91,7 @@ static PyMethodDef set_up_methods[] = {
     {"set_tensor_class", set_tensor_class, METH_O, "The class of tensors made from now on."},
     {"set_dtypes", set_dtypes, METH_O, "What stands for the dtypes, by number."},
     {"set_size_class", set_size_class, METH_O, "The class of Tensor.shape."},
-    {"set_device_object", set_device_object, METH_O, "What Tensor.device is."},
+    {"set_device_class", set_device_class, METH_O, "The class of Tensor.device."},
     {"set_hook", set_hook, METH_VARARGS, "A function in Python for a part of the type."},
     {NULL, NULL, 0, NULL},
 };

@@ -114,10 +114,7 @@ static PyObject *get_dtype(PyObject *self, void *unused)
 static PyObject *get_device(PyObject *self, void *unused)
 {
     (void)self, (void)unused;
-    if (!core.device)
-        return PyUnicode_FromString("cpu");
-    Py_INCREF(core.device);
-    return core.device;
+    return core_device();
 }
 
 static PyObject *get_ndim(PyObject *self, void *unused)

@@ -169,6 +169,26 @@ def test_units_are_well_formed(tmp_path):
     assert run.returncode == 0 and not ours, run.stderr
 
 
+def test_a_reload_is_checked_before(tmp_path):
+    """systemctl reload runs one line of the unit after the other, and fails with the first that does."""
+    lines = re.findall(r"^ExecReload=(.*)$", (UNITS / "burnd.service").read_text(), re.M)
+    state = {"BURND_STATE_DIR": str(tmp_path)}
+    (tmp_path / "tokens").touch(0o600)
+    with wire.Daemon(environment=state) as daemon:
+        def reload():
+            for line in lines:
+                done = subprocess.run(line.replace("/usr/bin/burnd", BURND).replace("$MAINPID", str(daemon.process.pid)).split(),
+                                      env=dict(os.environ, **state), capture_output=True, text=True, timeout=60)
+                if done.returncode:
+                    return done.stderr
+            return "done"
+
+        (tmp_path / "tokens").chmod(0o640)
+        assert "its mode is 0640" in reload() and "reload" not in daemon.text()
+        (tmp_path / "tokens").chmod(0o600)
+        assert reload() == "done" and eventually(lambda: "reloaded tokens=0" in daemon.text(), 20)
+
+
 def calls_of(groups):
     names, todo = set(), list(groups)
     listing = analyze("syscall-filter").stdout

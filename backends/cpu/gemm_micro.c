@@ -73,7 +73,13 @@ void bd_writer_begin(writer *w, const char *name, const char *parameters)
 
 /* ---- tiles ---- */
 
-enum { CELLS_MAX = BD_MICRO_ROWS_MAX * 3, PREFETCH_STEPS = 8 };
+enum {
+    CELLS_MAX = BD_MICRO_ROWS_MAX * 3,
+    LARGE_CELLS = 8, /* so many sums keep multiply-adds going */
+    LARGE_STEPS = 4,
+    PREFETCH_STEPS = 8,
+    LINE_BYTES = 64,
+};
 
 static void store_tile(const writer *w, const LLVMValueRef *sums, int rows, int vectors)
 {
@@ -129,8 +135,9 @@ static void step_tile(const writer *w, LLVMValueRef a, const LLVMValueRef *offse
     LLVMValueRef columns[BD_MICRO_VECTORS_MAX];
     for (int v = 0; v < vectors; v++)
         columns[v] = load(w, w->vector, at(w, b, i64(w, v * (int)w->lanes)));
-    for (int v = 0; v < vectors && !w->tabled; v++)
-        prefetch(w, b, parameter(w, 4), v * (int)w->lanes);
+    int lanes = (int)w->lanes, line = LINE_BYTES / (int)w->scalar_bytes; /* in elements */
+    for (int at = 0; at < vectors * lanes && !w->tabled; at += line)
+        prefetch(w, b, parameter(w, 4), at);
     for (int r = 0; r < rows; r++) {
         LLVMValueRef element = splat(w, load(w, w->scalar, row_place(w, a, offsets, r)));
         for (int v = 0; v < vectors; v++)
@@ -178,50 +185,88 @@ static void step_tabled(const writer *w, LLVMValueRef pair, const LLVMValueRef *
     step_tile(w, at(w, parameter(w, 0), row), offsets, b, sums, out_sums, rows, vectors);
 }
 
+/* What a loop over k carries: how many k are left, where they are, the sums. */
+typedef struct tile_state {
+    LLVMValueRef left, a, b; /* b: of a tabled tile its place in the table */
+    LLVMValueRef sums[CELLS_MAX];
+} tile_state;
+
+static tile_state joined_state(const writer *w, int cells)
+{
+    tile_state out = {.left = LLVMBuildPhi(w->builder, w->module->i64, ""),
+                      .a = LLVMBuildPhi(w->builder, w->module->pointer, ""),
+                      .b = LLVMBuildPhi(w->builder, w->module->pointer, "")};
+    for (int i = 0; i < cells; i++)
+        out.sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
+    return out;
+}
+
+static void join_state(const tile_state *to, const tile_state *from, int cells,
+                       LLVMBasicBlockRef block)
+{
+    incoming(to->left, from->left, block);
+    incoming(to->a, from->a, block);
+    incoming(to->b, from->b, block);
+    for (int i = 0; i < cells; i++)
+        incoming(to->sums[i], from->sums[i], block);
+}
+
+/* One step of k, and on to the next one. */
+static void step(const writer *w, const LLVMValueRef *offsets, tile_state *at_k, int rows,
+                 int vectors)
+{
+    LLVMValueRef next[CELLS_MAX], pair = i64(w, 8);
+    if (w->tabled) {
+        step_tabled(w, at_k->b, offsets, at_k->sums, next, rows, vectors);
+        at_k->b = moved(w, at_k->b, pair);
+    } else {
+        step_tile(w, at_k->a, offsets, at_k->b, at_k->sums, next, rows, vectors);
+        at_k->a = at(w, at_k->a, parameter(w, 2));
+        at_k->b = at(w, at_k->b, parameter(w, 4));
+    }
+    memcpy(at_k->sums, next, (size_t)(rows * vectors) * sizeof *next);
+}
+
+/* A loop over `steps` k at a time, as long as that many are left. */
+static void write_steps(const writer *w, const LLVMValueRef *offsets, tile_state *state, int rows,
+                        int vectors, int steps)
+{
+    int cells = rows * vectors;
+    LLVMBasicBlockRef start = LLVMGetInsertBlock(w->builder);
+    LLVMBasicBlockRef body = block(w, "body"), after = block(w, "after");
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGE, state->left, i64(w, steps)), body, after);
+    go(w, body);
+    tile_state first = joined_state(w, cells), next = first;
+    for (int i = 0; i < steps; i++)
+        step(w, offsets, &next, rows, vectors);
+    next.left = LLVMBuildSub(w->builder, first.left, i64(w, steps), "");
+    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGE, next.left, i64(w, steps)), body, after);
+    join_state(&first, state, cells, start);
+    join_state(&first, &next, cells, body);
+    go(w, after);
+    tile_state end = joined_state(w, cells);
+    join_state(&end, state, cells, start);
+    join_state(&end, &next, cells, body);
+    *state = end;
+}
+
+/* Several steps at a time, where vectors are short: so the end of short loops is foreseen, and the
+ * next tile begins while the last sums of this one are still on their way. */
 static void write_tile(writer *w, int rows, int vectors)
 {
     char name[16];
     snprintf(name, sizeof name, "%c%dx%d", w->tabled ? 'w' : 'm', rows, vectors);
     bd_writer_begin(w, name, w->tabled ? "piipppiii" : "piipipiii");
-    int cells = rows * vectors;
-    LLVMValueRef depth = parameter(w, 7);
-    LLVMValueRef starts[CELLS_MAX], sums[CELLS_MAX], next[CELLS_MAX], finals[CELLS_MAX];
     LLVMValueRef offsets[BD_MICRO_ROWS_MAX];
     row_offsets(w, rows, offsets);
-    begin_sums(w, rows, vectors, starts);
-    LLVMBasicBlockRef start = LLVMGetInsertBlock(w->builder);
-    LLVMBasicBlockRef body = block(w, "body"), after = block(w, "after");
-    LLVMBuildCondBr(w->builder, compare(w, LLVMIntSGT, depth, i64(w, 0)), body, after);
-    go(w, body);
-    LLVMValueRef left = LLVMBuildPhi(w->builder, w->module->i64, "");
-    LLVMValueRef a = LLVMBuildPhi(w->builder, w->module->pointer, "");
-    LLVMValueRef b = LLVMBuildPhi(w->builder, w->module->pointer, "");
-    for (int i = 0; i < cells; i++)
-        sums[i] = LLVMBuildPhi(w->builder, w->vector, "");
-    if (w->tabled)
-        step_tabled(w, b, offsets, sums, next, rows, vectors);
-    else
-        step_tile(w, a, offsets, b, sums, next, rows, vectors);
-    LLVMValueRef less = LLVMBuildSub(w->builder, left, i64(w, 1), ""), two = i64(w, 8);
-    incoming(left, depth, start);
-    incoming(left, less, body);
-    incoming(a, parameter(w, 0), start);
-    incoming(a, w->tabled ? a : at(w, a, parameter(w, 2)), body);
-    incoming(b, parameter(w, w->tabled ? 4 : 3), start);
-    incoming(b,
-             w->tabled ? LLVMBuildGEP2(w->builder, w->module->i8, b, &two, 1, "")
-                       : at(w, b, parameter(w, 4)),
-             body);
-    LLVMBuildCondBr(w->builder, compare(w, LLVMIntNE, less, i64(w, 0)), body, after);
-    go(w, after);
-    for (int i = 0; i < cells; i++) {
-        incoming(sums[i], starts[i], start);
-        incoming(sums[i], next[i], body);
-        finals[i] = LLVMBuildPhi(w->builder, w->vector, "");
-        incoming(finals[i], starts[i], start);
-        incoming(finals[i], next[i], body);
-    }
-    store_tile(w, finals, rows, vectors);
+    tile_state state = {.left = parameter(w, 7),
+                        .a = parameter(w, 0),
+                        .b = parameter(w, w->tabled ? 4 : 3)};
+    begin_sums(w, rows, vectors, state.sums);
+    if (rows * vectors >= LARGE_CELLS && w->module->target->vector_bytes == 32)
+        write_steps(w, offsets, &state, rows, vectors, LARGE_STEPS);
+    write_steps(w, offsets, &state, rows, vectors, 1);
+    store_tile(w, state.sums, rows, vectors);
 }
 
 /* ---- dots ---- */

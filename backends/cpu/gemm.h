@@ -27,7 +27,7 @@ void bd_micro_emit_tabled(bd_module *module, burn_dtype element);
 /* Whether a program may be a product of windows (window.h). */
 bool bd_gemm_has_windows(const bd_target *target, const bd_kir *program);
 /* Changes when the code that bd_micro_emit or bd_gemm_emit writes changes: part of object keys. */
-enum { BD_GEMM_VERSION = 6 };
+enum { BD_GEMM_VERSION = 7 };
 
 bd_error *bd_gemm_emit(bd_module *module, const bd_kir *program) BD_MUST_USE;
 /* The kernel owns own_code once this succeeds; micro and tabled (NULL: the program has no windows)

@@ -524,6 +524,8 @@ void bd_micro_emit(bd_module *module, burn_dtype element)
         write_dots(&w, 1, others);
         write_dots(&w, BD_MICRO_DOT_ROWS, others);
     }
+    if (bd_micro_streams(target, element))
+        bd_streams_write(&w);
     set_lanes(&w, turn_bytes(target));
     write_turn(&w);
     LLVMDisposeBuilder(w.builder);
@@ -568,6 +570,12 @@ bd_error *bd_micro_find(const bd_target *target, burn_dtype element, const bd_lo
         for (int others = 1; others <= BD_MICRO_DOT_ROWS; others *= 2)
             found.dots[rows][others] =
                 (bd_micro_dots)(uintptr_t)find(code, 'd', rows, others, &err);
+    for (int rows = 1; rows <= BD_MICRO_THIN_ROWS && bd_micro_streams(target, element); rows++)
+        for (int several = 0; several <= 1; several++) {
+            int depth = several ? bd_micro_stream_depth(rows) : 1;
+            found.streams[rows][several] =
+                (bd_micro_stream)(uintptr_t)find(code, 's', rows, depth, &err);
+        }
     found.turn = (bd_micro_turn)(uintptr_t)find(code, 't', 0, 0, &err);
     if (pairs) {
         found.pair = (bd_micro_pair)(uintptr_t)find(code, 'p', 0, 0, &err);

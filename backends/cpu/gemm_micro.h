@@ -7,6 +7,9 @@
  *   "w<rows>x<vectors>"  bd_micro_tabled_tile: the same of a[r, table[2 * k] * a_step] and
  *                        b[j + table[2 * k + 1]].
  *   "d<rows>x<others>"   bd_micro_dots: c[o, r] = sum of s[r, k] * t[o, k]; steps between rows.
+ *   "s<rows>x<depth>"    bd_micro_stream: c[r, j] += sum of a[r, k * a_step] * b[j + k * b_step],
+ *                        k < depth, 1 or bd_micro_stream_depth, for j < columns: few rows, with
+ *                        long runs of b. Only if bd_micro_streams.
  *   "t"                  bd_micro_turn: to[c * to_step + r] = from[r, c] for r < rows, c < columns.
  *                        rows <= bd_micro_turn_rows; that many elements are written for each c,
  *                        junk from `rows` on, in the order of c.
@@ -39,6 +42,7 @@ enum {
     BD_MICRO_AMX_ROWS = 16,
     BD_MICRO_THIN_ROWS = 4,
     BD_MICRO_THIN_VECTORS = 4,
+    BD_MICRO_STREAM_DEPTH = 8, /* at most */
 };
 
 typedef void (*bd_micro_tile)(const void *a, int64_t a_row_bytes, int64_t a_step, const void *b,
@@ -48,6 +52,8 @@ typedef void (*bd_micro_tabled_tile)(const void *a, int64_t a_row_bytes, int64_t
                                      int64_t k, int64_t add);
 typedef void (*bd_micro_dots)(const void *s, int64_t s_step, const void *t, int64_t t_step, void *c,
                               int64_t c_step, int64_t k);
+typedef void (*bd_micro_stream)(const void *a, int64_t a_row_bytes, int64_t a_step, const void *b,
+                                int64_t b_step, void *c, int64_t c_step, int64_t columns);
 typedef void (*bd_micro_turn)(const void *from, int64_t row_bytes, void *to, int64_t to_step,
                               int64_t rows, int64_t columns);
 typedef void (*bd_micro_pair)(const void *even, const void *odd, int64_t pair_bytes, void *to,
@@ -68,10 +74,13 @@ int bd_micro_vectors(const bd_target *target, burn_dtype element);
 bool bd_micro_has(const bd_target *target, burn_dtype element, int vectors, int rows);
 int bd_micro_row_unit(const bd_target *target, burn_dtype element); /* what `rows` counts */
 int bd_micro_turn_rows(const bd_target *target, burn_dtype element);
+bool bd_micro_streams(const bd_target *target, burn_dtype element);
+int bd_micro_stream_depth(int rows); /* k that a stream adds at once */
 
 typedef struct bd_micro {
     bd_micro_tile tiles[BD_MICRO_VECTORS_MAX + 1][BD_MICRO_ROWS_MAX + 1]; /* [vectors][rows] */
     bd_micro_dots dots[BD_MICRO_DOT_ROWS + 1][BD_MICRO_DOT_ROWS + 1];     /* [1 or 4][1, 2 or 4] */
+    bd_micro_stream streams[BD_MICRO_THIN_ROWS + 1][2]; /* [rows]: of a single k, of several */
     bd_micro_turn turn;
     bd_micro_pair pair, exact, apart; /* BF16 only, "p", "q", "r" */
     bd_micro_tile thin[BD_MICRO_THIN_ROWS + 1];

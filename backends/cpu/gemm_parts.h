@@ -10,7 +10,8 @@
  * output, if the epilogue is a plain store, or in its worker's scratch for the epilogue. Up to four
  * rows only (thin) are ruled by memory: columns that lie along K are multiplied as dot products
  * (dots; also of small matrices, where packing would take longer than the product), columns that
- * lie along N in short chunks of K over many columns. A tall K over a small output is split into
+ * lie along N in short chunks of K over many columns, in long runs of memory where vectors are
+ * short (streamed). A tall K over a small output is split into
  * fixed ranges, whose sums a last pass adds. Blocks depend on the sizes only, so results do not
  * depend on the number of workers.
  *   An element of BF16 is a pair along K. Panels of columns hold pairs; rows lie, also in panels,
@@ -142,7 +143,7 @@ typedef struct bd_gemm_side {
 /* One product with sizes. */
 typedef struct bd_gemm_shape {
     bool swapped; /* rows are B's: m is the extent of N, n that of M */
-    bool thin, dots;
+    bool thin, dots, streamed;
     int64_t batch, m, n, k; /* of BF16 k counts pairs, */
     int64_t single_k;       /* this single numbers; k goes beyond, for whole micro-kernels */
     int64_t sum_rows;       /* m, with those that the last panel has too many */

@@ -324,6 +324,34 @@ static void run_thin_pairs(item *it)
         run_epilogue(it, it->n, it->n_end, it->c, it->c_step);
 }
 
+/* Few rows: some k at once, in runs as long as the block. */
+static void run_streams(const item *it)
+{
+    const bd_gemm *gemm = it->gemm;
+    const bd_gemm_shape *shape = it->shape;
+    int64_t bytes = gemm->element_bytes, step = shape->columns.step_k, count = 0;
+    char *c = it->c;
+    int64_t c_step = it->c_step, cleared = shape->columns.block;
+    tile t;
+    find_rows(it, it->m, &t);
+    if (it->out) {
+        c = it->out + (it->m * shape->out_step + it->n) * bytes;
+        c_step = shape->out_step;
+        cleared = it->n_end - it->n;
+    }
+    for (int64_t r = 0; r < t.rows; r++)
+        memset(c + r * c_step * bytes, 0, (size_t)(cleared * bytes));
+    int64_t depth = bd_micro_stream_depth((int)t.rows);
+    for (int64_t k = it->k; k < it->k_end; k += count) {
+        count = it->k_end - k >= depth ? depth : 1;
+        gemm->micro.streams[t.rows][count > 1](t.a + k * t.a_step * bytes, t.a_row_bytes, t.a_step,
+                                               it->b + (k * step + it->n) * bytes, step, c, c_step,
+                                               it->n_end - it->n);
+    }
+    if (shape->splits == 1 && !it->out)
+        run_epilogue(it, it->n, it->n_end, c, c_step);
+}
+
 static void run_item(item *it)
 {
     const bd_gemm_shape *shape = it->shape;
@@ -334,6 +362,10 @@ static void run_item(item *it)
     }
     if (shape->thin && it->gemm->element == BURN_BF16) {
         run_thin_pairs(it);
+        return;
+    }
+    if (shape->streamed) {
+        run_streams(it);
         return;
     }
     int64_t next = it->n;

@@ -13,6 +13,9 @@ enum {
     THIN_COLUMNS_BF16 = 2048,
     THIN_ROWS_BF16 = 8,
     DOT_PANELS = 1,
+    STREAM_COLUMNS = 4096, /* whose sums stay in a near cache */
+    STREAM_COLUMNS_FLAT = 1024, /* of a K that is not split */
+    STREAM_SPLIT_K = 128,
     THIN_BYTES_LEAST = 256 << 10,
     SPLIT_K_LEAST = 1024,
     SPLITS_MAX = 16,
@@ -132,9 +135,12 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
         m_wanted = m_panels; /* so that each item packs its columns, and no other one them too */
         n_wanted = RESIDENT_PANELS;
     }
+    bool split = shape->streamed && !shape->swapped && shape->k >= 2 * STREAM_SPLIT_K;
+    int64_t stream = split ? STREAM_COLUMNS : STREAM_COLUMNS_FLAT;
     if (shape->thin) {
         m_wanted = m_panels;
         n_wanted = shape->dots                    ? DOT_PANELS
+                   : shape->streamed              ? stream / columns
                    : gemm->element == BURN_BF16 ? THIN_COLUMNS_BF16 / columns
                                                   : THIN_PANELS;
     }
@@ -145,7 +151,8 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
         shape->columns.blocks = ceiling(shape->n, shape->columns.block);
         int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
         double cells = (double)shape->rows.block * (double)shape->columns.block;
-        bool tall = items <= SPLIT_ITEMS_MOST && shape->k >= SPLIT_K_LEAST * SPLITS_MAX / 2;
+        bool tall = items <= SPLIT_ITEMS_MOST &&
+                    (split || shape->k >= SPLIT_K_LEAST * SPLITS_MAX / 2);
         if (items >= ITEMS_WANTED || cells * (double)shape->k < least_products || tall ||
             (m_wanted == 1 && n_wanted == 1))
             break;
@@ -159,12 +166,13 @@ static void set_blocks(const bd_gemm *gemm, bd_gemm_shape *shape)
 static void set_splits(const bd_gemm *gemm, bd_gemm_shape *shape)
 {
     int64_t items = shape->batch * shape->rows.blocks * shape->columns.blocks;
+    int64_t least_k = shape->streamed ? STREAM_SPLIT_K : SPLIT_K_LEAST;
     shape->splits = 1;
     shape->split_k = shape->k;
-    if (items > SPLIT_ITEMS_MOST || items == 0 || shape->k < 2 * SPLIT_K_LEAST || shape->dots ||
+    if (items > SPLIT_ITEMS_MOST || items == 0 || shape->k < 2 * least_k || shape->dots ||
         (shape->thin && shape->swapped))
         return;
-    shape->splits = least(shape->k / SPLIT_K_LEAST, SPLITS_MAX);
+    shape->splits = least(shape->k / least_k, SPLITS_MAX);
     shape->split_k = up_to_unit(ceiling(shape->k, shape->splits), unit_of_k(gemm));
     shape->splits = ceiling(shape->k, shape->split_k);
 }
@@ -379,6 +387,8 @@ static void set_thin(const bd_gemm *gemm, bd_gemm_shape *shape)
     shape->dots = few && columns->step_k == 1 && shape->k >= gemm->lanes && !pairs;
     bool whole_pairs = !pairs || (columns->step_k != 1 && shape->single_k % 2 == 0);
     shape->thin = shape->dots || (few && large && columns->step == 1 && whole_pairs);
+    shape->streamed =
+        shape->thin && !shape->dots && bd_micro_streams(&gemm->target, gemm->element);
 }
 
 /* The product with rows from A, or from B. */
@@ -470,7 +480,7 @@ const bd_gemm_shape *bd_gemm_shape_of(const bd_gemm *gemm, const int64_t *ints, 
         out->direct_store = bd_gemm_stores_rows(gemm, ints, &out->out_step);
     out->in_place = out->direct_store && out->rows.source == BD_GEMM_DIRECT &&
                     out->columns.source == BD_GEMM_DIRECT && out->n % gemm->lanes == 0 &&
-                    out->k <= out->chunk_k && !out->dots &&
+                    out->k <= out->chunk_k && !out->dots && !out->streamed &&
                     out->batch * out->rows.blocks * out->columns.blocks == 1;
     set_places(gemm, out);
     return out;

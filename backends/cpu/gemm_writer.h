@@ -21,6 +21,8 @@ void bd_writer_begin(writer *w, const char *name, const char *parameters);
 LLVMValueRef bd_writer_offset(const writer *w, LLVMValueRef pair, int number);
 /* The tiles of BF16 with AMX, and, but for tabled ones, what sets them up (gemm_amx.c). */
 void bd_amx_write(writer *w);
+/* The streams (gemm_micro_stream.c). */
+void bd_streams_write(writer *w);
 /* What joins pairs, and the tiles of few rows (gemm_micro_pairs.c). */
 void bd_pairs_write(writer *w);
 

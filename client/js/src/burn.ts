@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Burn: a connection to a daemon as users see it: making tensors, functions of them, gradients, programs. Everything that
 // crosses the wire returns a promise; ops do not wait.
+import { attributesOf, camel, inputsOf, missing } from "./calls.js";
 import { Connection, type REPORTS, type WaitOptions } from "./connection.js";
-import { AttrKind, Core, Flag, Kind, type AttrValue, type OpInfo, type Operand as CoreOperand } from "./core.js";
+import { Core, Flag, Kind, type AttrValue, type OpInfo, type Operand as CoreOperand } from "./core.js";
 import { dtypeNumber, elements, elementsOf, isFloat, type DType, type Nested, type TypedArray } from "./dtypes.js";
 import { invalid, type BurnError } from "./errors.js";
 import { createJit, type Jit } from "./jit.js";
@@ -62,8 +63,6 @@ export interface DataOptions<D extends DType = DType> extends TensorOptions<D> {
 
 /** An input as ops take it here: also null for one that is absent. */
 export type Input = Operand | CoreOperand | null | undefined;
-
-const CAMEL = (name: string): string => name.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
 
 export interface Burn extends PlainFunctions {}
 
@@ -345,12 +344,12 @@ export class Burn {
     const ops: Record<string, (...given: unknown[]) => unknown> = {};
     for (const info of this._core.ops().values()) {
       if (info.flags & (Flag.CONTROL | Flag.INTERNAL)) continue;
-      ops[CAMEL(info.name)] = (...given) => {
+      ops[camel(info.name)] = (...given) => {
         const outputs = this._apply(info.name, inputsOf(info, given), attributesOf(info, given));
         return outputs.length === 1 && info.name !== "split" ? outputs[0] : outputs;
       };
     }
-    for (const name of PLAIN.split(/\s+/).filter(Boolean).map(CAMEL)) {
+    for (const name of PLAIN.split(/\s+/).filter(Boolean).map(camel)) {
       if (!(name in Burn.prototype)) (Burn.prototype as unknown as Record<string, unknown>)[name] =
         function (this: Burn, ...given: unknown[]): unknown { return (this.ops as unknown as typeof ops)[name]!(...given); };
       if (!(name in Tensor.prototype)) (Tensor.prototype as unknown as Record<string, unknown>)[name] =
@@ -552,63 +551,4 @@ export class Burn {
       return [nested ? value : value.detach(), gradient!];
     });
   }
-}
-
-/** The inputs of a call of an op by its own name. */
-function inputsOf(info: OpInfo, given: readonly unknown[]): Input[] {
-  const named = info.variadic ? info.inputs.length - 1 : info.inputs.length;
-  const inputs = info.inputs.slice(0, named).map((input, i) => {
-    const value = given[i] as Input;
-    if ((value === null || value === undefined) && !input.optional)
-      throw invalid(`${info.name}: the input ${input.name} is missing`);
-    return value;
-  });
-  if (!info.variadic) return inputs;
-  const rest = given[named];
-  if (!Array.isArray(rest)) throw invalid(`${info.name}: expected an array of tensors`);
-  return [...inputs, ...rest as Input[]];
-}
-
-/** How many letters must change to make one name of the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const above = row;
-    row = [i];
-    for (let j = 1; j <= b.length; j++)
-      row.push(Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-  }
-  return row[b.length]!;
-}
-
-/** Throws for a name that no op has; whoever looks at the object may ask for what all objects have, and for toJSON. */
-function missing(name: string | symbol, ops: string[]): unknown {
-  if (typeof name === "symbol" || name in Object.prototype || !/^[a-z]\w*$/i.test(name) || /^(then|toJSON|asymmetricMatch|nodeType)$/.test(name))
-    return (Object.prototype as Record<string | symbol, unknown>)[name];
-  const plain = (text: string): string => text.replace(/_/g, "").toLowerCase(), wanted = plain(name);
-  const far = (op: string): number => plain(op).startsWith(wanted) ? 0 : distance(plain(op), wanted);
-  const near = ops.filter((op) => far(op) <= Math.max(1, wanted.length / 4)).sort((a, b) => far(a) - far(b)).slice(0, 3);
-  throw invalid(`there is no op ${name}${near.length > 0 ? `; there is ${near.join(", ")}` : ""} (burn.ops has all, ${ops.length} of them)`);
-}
-
-/** Its attributes: the object behind the inputs. */
-function attributesOf(info: OpInfo, given: readonly unknown[]): AttrValue[] {
-  const most = info.inputs.length + (info.attrs.length > 0 ? 1 : 0);
-  if (given.length > most) throw invalid(`${info.name} takes ${most} arguments, not ${given.length}`);
-  const attrs = (given[info.inputs.length] ?? {}) as Record<string, unknown>;
-  for (const name of Object.keys(attrs))
-    if (!info.attrs.some((attr) => CAMEL(attr.name) === name))
-      throw invalid(`${info.name} has no attribute ${name}; it has ${info.attrs.map((attr) => CAMEL(attr.name)).join(", ") || "none"}`);
-  return info.attrs.map((attr) => {
-    const value = attrs[CAMEL(attr.name)], list = attr.kind === AttrKind.INTS || attr.kind === AttrKind.SIZES;
-    if (value === undefined) {
-      if (!attr.optional) throw invalid(`${info.name}: the attribute ${CAMEL(attr.name)} is missing`);
-      return list ? [] : attr.default;
-    }
-    if (attr.kind === AttrKind.DTYPE) return dtypeNumber(value as DType);
-    if (list !== Array.isArray(value)) throw invalid(`${info.name}: ${CAMEL(attr.name)} is ${list ? "an array of numbers" : "a number"}`);
-    for (const n of list ? value as unknown[] : [value])
-      if (typeof n !== "boolean" && !Number.isSafeInteger(n)) throw invalid(`${info.name}: ${CAMEL(attr.name)} takes integers, not ${String(n)}`);
-    return list ? value as number[] : Number(value);
-  });
 }

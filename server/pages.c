@@ -53,17 +53,13 @@ static void version(bd_answer *out)
 static bd_error *identify(bd_connection *connection, const bd_http_head *head, bd_principal *out)
 {
     static const char scheme[] = "Bearer ";
-    const bd_stream *stream = &connection->stream;
     size_t count, origins, scheme_bytes = sizeof scheme - 1;
     const char *authorization = bd_http_header(head, "authorization", &count);
     const char *origin = bd_http_header(head, "origin", &origins);
-    bd_visitor visitor = {.fd = stream->fd,
-                          .is_unix = connection->is_unix,
-                          .is_tls = stream->tls,
-                          .is_http = true,
-                          .uid = connection->peer_uid,
-                          .subject = stream->tls ? bd_tls_subject(stream->tls) : "",
-                          .origin = origin ? origin : ""};
+    bd_visitor visitor = bd_session_visitor(connection);
+    visitor.is_http = true;
+    if (origin)
+        visitor.origin = origin;
     if (count && (!authorization || strncasecmp(authorization, scheme, scheme_bytes) != 0))
         BD_FAIL(UNAUTHENTICATED, "the header Authorization must be \"Bearer TOKEN\"");
     if (count)

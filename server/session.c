@@ -2,6 +2,7 @@
 #include "server/session.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,17 +232,24 @@ static bd_error *dispatch(bd_connection *connection, const bd_message *message,
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-bd_error *bd_session_identify(const bd_connection *connection, bd_text token, bd_principal *out)
+bd_visitor bd_session_visitor(const bd_connection *connection)
 {
     const bd_stream *stream = &connection->stream;
+    return (bd_visitor){.fd = stream->fd,
+                        .is_unix = connection->is_unix,
+                        .is_tls = stream->tls,
+                        .uid = connection->peer_uid,
+                        .subject = stream->tls ? bd_tls_subject(stream->tls) : "",
+                        .origin = ""};
+}
+
+bd_error *bd_session_identify(const bd_connection *connection, bd_text token, bd_principal *out)
+{
     const bd_websocket *websocket = connection->websocket;
-    bd_visitor visitor = {.fd = stream->fd,
-                          .is_unix = connection->is_unix,
-                          .is_tls = stream->tls,
-                          .uid = connection->peer_uid,
-                          .subject = stream->tls ? bd_tls_subject(stream->tls) : "",
-                          .origin = websocket ? websocket->origin : "",
-                          .token = token};
+    bd_visitor visitor = bd_session_visitor(connection);
+    visitor.token = token;
+    if (websocket)
+        visitor.origin = websocket->origin;
     if (websocket && !token.size_bytes)
         visitor.token = bd_text_of(websocket->token);
     return bd_access_identify(&connection->daemon->access, &visitor, out);
@@ -272,20 +280,44 @@ static bool is_let_in(const bd_connection *connection, const struct bd_message_h
            connection->session.principal.scopes & (BD_SCOPE_METRICS | BD_SCOPE_ADMIN);
 }
 
+/* Features that the session just remembers. */
+static const struct {
+    const char *name;
+    size_t flag;
+} features[] = {
+    {"keepalive", offsetof(bd_session, answers_pings)},
+    {"cancel_work", offsetof(bd_session, cancels_work)},
+    {"mint", offsetof(bd_session, mints)},
+    {"observe", offsetof(bd_session, observes)},
+    {"rotate", offsetof(bd_session, rotates)},
+    {"close_session", offsetof(bd_session, closes_sessions)},
+};
+enum { FEATURE_COUNT = (int)(sizeof features / sizeof *features) };
+
 static void take_features(bd_connection *connection, const struct bd_message_hello *hello)
 {
-    bd_session *session = &connection->session;
-    session->answers_pings = has_feature(hello, "keepalive");
-    session->cancels_work = has_feature(hello, "cancel_work");
-    session->mints = has_feature(hello, "mint");
-    session->rotates = has_feature(hello, "rotate");
-    session->closes_sessions = has_feature(hello, "close_session");
-    session->observes = has_feature(hello, "observe");
+    char *session = (char *)&connection->session;
+    for (int i = 0; i < FEATURE_COUNT; i++)
+        *(bool *)(session + features[i].flag) = has_feature(hello, features[i].name);
     connection->stream.takes_fds =
         connection->is_unix && connection->daemon->config->regions &&
         has_feature(hello, "regions");
     if (has_feature(hello, "resume"))
         bd_resume_offer(connection);
+}
+
+/* Those in use, for WELCOME. */
+static void list_features(const bd_connection *connection, bd_texts *out)
+{
+    const char *session = (const char *)&connection->session;
+    for (int i = 0; i < FEATURE_COUNT; i++) {
+        if (*(const bool *)(session + features[i].flag))
+            out->items[out->count++] = bd_text_of(features[i].name);
+    }
+    if (connection->stream.takes_fds)
+        out->items[out->count++] = bd_text_of("regions");
+    if (connection->session.resume.is_on)
+        out->items[out->count++] = bd_text_of("resume");
 }
 
 static bd_error *check_hello(const bd_connection *connection, const struct bd_message_hello *hello)
@@ -314,9 +346,31 @@ static void note_open(const bd_connection *connection)
            session->client);
 }
 
+static void welcome(bd_connection *connection)
+{
+    const bd_daemon *daemon = connection->daemon;
+    const bd_session *session = &connection->session;
+    bd_message welcome = {.type = BD_MESSAGE_WELCOME,
+                          .welcome = {.session = session->number,
+                                      .server = bd_text_of("burnd " BURN_VERSION),
+                                      .message_bytes_max = BURN_MESSAGE_BYTES_MAX,
+                                      .batch_bytes_max = BURN_BATCH_BYTES_MAX,
+                                      .chunk_bytes_max = BURN_CHUNK_BYTES_MAX,
+                                      .credit_bytes = session->credit_bytes,
+                                      .rank_max = BURN_RANK_MAX,
+                                      .idle_ms = session->idle_ms,
+                                      .device = bd_text_of(daemon->config->device),
+                                      .devices = {.count = 1,
+                                                  .items = {bd_text_of(daemon->config->device)}},
+                                      .op_revision = burn_op_table_revision,
+                                      .resume_key = bd_text_of(session->resume.key),
+                                      .resume_ms = (uint64_t)daemon->config->resume_grace}};
+    list_features(connection, &welcome.welcome.features);
+    bd_connection_send(connection, &welcome);
+}
+
 static bd_error *hello(bd_connection *connection, const struct bd_message_hello *hello)
 {
-    static const char server[] = "burnd " BURN_VERSION;
     bd_daemon *daemon = connection->daemon;
     bd_session *session = &connection->session;
     if (session->number)
@@ -342,39 +396,7 @@ static bd_error *hello(bd_connection *connection, const struct bd_message_hello 
     open->quota = bd_quota_retain(session->quota);
     open->only_calls = !(session->principal.scopes & BD_SCOPE_COMPUTE);
     post(connection, open);
-    bd_message welcome = {.type = BD_MESSAGE_WELCOME,
-                          .welcome = {.session = session->number,
-                                      .server = bd_text_of(server),
-                                      .message_bytes_max = BURN_MESSAGE_BYTES_MAX,
-                                      .batch_bytes_max = BURN_BATCH_BYTES_MAX,
-                                      .chunk_bytes_max = BURN_CHUNK_BYTES_MAX,
-                                      .credit_bytes = session->credit_bytes,
-                                      .rank_max = BURN_RANK_MAX,
-                                      .idle_ms = session->idle_ms,
-                                      .device = bd_text_of(daemon->config->device),
-                                      .devices = {.count = 1,
-                                                  .items = {bd_text_of(daemon->config->device)}},
-                                      .op_revision = burn_op_table_revision,
-                                      .resume_key = bd_text_of(session->resume.key),
-                                      .resume_ms = (uint64_t)daemon->config->resume_grace}};
-    bd_texts *features = &welcome.welcome.features;
-    if (session->answers_pings)
-        features->items[features->count++] = bd_text_of("keepalive");
-    if (session->cancels_work)
-        features->items[features->count++] = bd_text_of("cancel_work");
-    if (connection->stream.takes_fds)
-        features->items[features->count++] = bd_text_of("regions");
-    if (session->mints)
-        features->items[features->count++] = bd_text_of("mint");
-    if (session->observes)
-        features->items[features->count++] = bd_text_of("observe");
-    if (session->rotates)
-        features->items[features->count++] = bd_text_of("rotate");
-    if (session->closes_sessions)
-        features->items[features->count++] = bd_text_of("close_session");
-    if (session->resume.is_on)
-        features->items[features->count++] = bd_text_of("resume");
-    bd_connection_send(connection, &welcome);
+    welcome(connection);
     bd_resume_begin(connection);
     note_open(connection);
     return NULL;
@@ -450,11 +472,35 @@ static void cancel(bd_connection *connection, uint64_t request)
     post(connection, message);
 }
 
+/* What somebody waits for. */
+static void answer(bd_connection *connection, bd_reply *reply)
+{
+    const bd_error *error = reply->error;
+    bd_message synced = {.type = BD_MESSAGE_SYNCED,
+                         .synced = {.request = reply->request,
+                                    .code = (uint64_t)bd_error_code(error),
+                                    .text = bd_text_of(bd_error_text(error)),
+                                    .op_index = bd_error_op_index(error)}};
+    bd_message done = {.type = BD_MESSAGE_DONE, .done.request = reply->request};
+    settle(connection, reply);
+    if (error && reply->kind == BD_REPLY_DATA)
+        bd_transfer_refuse_download(connection, reply->request);
+    if (reply->kind == BD_REPLY_SYNCED)
+        bd_connection_send(connection, &synced);
+    else if (error)
+        answer_error(connection, reply->request, error);
+    else if (reply->kind == BD_REPLY_DATA)
+        bd_transfer_download(connection, reply);
+    else if (reply->kind == BD_REPLY_DONE)
+        bd_connection_send(connection, &done);
+    else
+        bd_sharing_reply(connection, reply);
+}
+
 void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
 {
     if (own_reply->credit_bytes)
         bd_session_return_credit(connection, own_reply->credit_bytes);
-    const bd_error *error = own_reply->error;
     switch (own_reply->kind) {
     case BD_REPLY_CREDIT:
     case BD_REPLY_PROBED:
@@ -462,38 +508,11 @@ void bd_session_reply(bd_connection *connection, bd_reply *own_reply)
     case BD_REPLY_SESSION_CLOSED:
         break;
     case BD_REPLY_DATA:
-        settle(connection, own_reply);
-        if (error)
-            bd_transfer_refuse_download(connection, own_reply->request);
-        if (error)
-            answer_error(connection, own_reply->request, error);
-        else
-            bd_transfer_download(connection, own_reply);
-        break;
     case BD_REPLY_SYNCED:
-        settle(connection, own_reply);
-        bd_connection_send(connection,
-                           &(bd_message){.type = BD_MESSAGE_SYNCED,
-                                         .synced = {.request = own_reply->request,
-                                                    .code = (uint64_t)bd_error_code(error),
-                                                    .text = bd_text_of(bd_error_text(error)),
-                                                    .op_index = bd_error_op_index(error)}});
-        break;
     case BD_REPLY_DONE:
-        settle(connection, own_reply);
-        if (error)
-            answer_error(connection, own_reply->request, error);
-        else
-            bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
-                                                         .done.request = own_reply->request});
-        break;
     case BD_REPLY_IMPORTED:
     case BD_REPLY_NAMES:
-        settle(connection, own_reply);
-        if (error)
-            answer_error(connection, own_reply->request, error);
-        else
-            bd_sharing_reply(connection, own_reply);
+        answer(connection, own_reply);
         break;
     }
     bd_reply_destroy(own_reply);

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "proto/base/map.h"
 #include "proto/message.h"
+#include "server/access.h"
 #include "server/principal.h"
 #include "server/region.h"
 #include "server/resume.h"
@@ -43,6 +44,8 @@ typedef struct bd_session {
     bd_download *downloads_first, *downloads_last;
 } bd_session;
 
+/* What is known of the connection's peer; its token and its origin are told by what it says. */
+bd_visitor bd_session_visitor(const bd_connection *connection);
 /* Who speaks on the connection, with the token that it showed. */
 bd_error *bd_session_identify(const bd_connection *connection, bd_text token,
                               bd_principal *out) BD_MUST_USE;

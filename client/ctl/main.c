@@ -15,31 +15,6 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 69, PINGS_MAX = 1000 };
 
-typedef struct ctl_command {
-    const char *name, *says;
-} ctl_command;
-
-static const ctl_command commands[] = {
-    {"ping", "time from here to the daemon and back"},
-    {"devices", "devices of the daemon"},
-    {"sessions", "sessions with what they hold, those that wait to be resumed, too"},
-    {"stats", "counters and gauges"},
-    {"quotas", "what each identity uses of its quotas, and the limits (0: none)"},
-    {"kernels", "compiled kernels"},
-    {"config", "configuration in force"},
-    {"names", "published values that this user sees"},
-    {"invite", "[NAME]: one line with which a colleague connects; makes a token for 30 days"},
-    {"token", "create NAME, list; rotate NAME: a new secret, the old one ends in a day;\n"
-              "             revoke NAME, or NAME/ID for one of several; prune: revoke those that\n"
-              "             have expired; mint [NAME]: one for a web page, for minutes"},
-    {"cancel", "SESSION: drop what it has to do; those who wait for results hear of it"},
-    {"close", "SESSION: end it, also one that waits to be resumed"},
-    {"reload", "read configuration, certificate and tokens again"},
-    {"drain", "tell all sessions to end, and the daemon to end with the last; --wait for that"},
-    {"shutdown", "the same"},
-};
-enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
-
 enum { WORDS_MAX = 3 };
 
 typedef struct ctl_options {
@@ -51,6 +26,43 @@ typedef struct ctl_options {
     bool waits;
     ctl_token_options token;
 } ctl_options;
+
+static int ping(burn_context *context, const ctl_options *options);
+static int show(burn_context *context, const ctl_options *options);
+static int obey_token(burn_context *context, const ctl_options *options);
+static int end(burn_context *context, const ctl_options *options);
+static int reload(burn_context *context, const ctl_options *options);
+static int drain(burn_context *context, const ctl_options *options);
+
+typedef struct ctl_command {
+    const char *name;
+    int (*obey)(burn_context *context, const ctl_options *options); /* the exit code */
+    const char *says;
+} ctl_command;
+
+static const ctl_command commands[] = {
+    {"ping", ping, "time from here to the daemon and back"},
+    {"devices", show, "devices of the daemon"},
+    {"sessions", show, "sessions with what they hold, those that wait to be resumed, too"},
+    {"stats", show, "counters and gauges"},
+    {"quotas", show, "what each identity uses of its quotas, and the limits (0: none)"},
+    {"kernels", show, "compiled kernels"},
+    {"config", show, "configuration in force"},
+    {"names", show, "published values that this user sees"},
+    {"invite", obey_token,
+     "[NAME]: one line with which a colleague connects; makes a token for 30 days"},
+    {"token", obey_token,
+     "create NAME, list; rotate NAME: a new secret, the old one ends in a day;\n"
+     "             revoke NAME, or NAME/ID for one of several; prune: revoke those that\n"
+     "             have expired; mint [NAME]: one for a web page, for minutes"},
+    {"cancel", end, "SESSION: drop what it has to do; those who wait for results hear of it"},
+    {"close", end, "SESSION: end it, also one that waits to be resumed"},
+    {"reload", reload, "read configuration, certificate and tokens again"},
+    {"drain", drain,
+     "tell all sessions to end, and the daemon to end with the last; --wait for that"},
+    {"shutdown", drain, "the same"},
+};
+enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
 
 static void print_help(FILE *file)
 {
@@ -94,13 +106,13 @@ static const char *value_of(const char *name, int count, char **arguments, int *
     return arguments[++*index];
 }
 
-static bool is_command(const char *name)
+static const ctl_command *find_command(const char *name)
 {
     for (int i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i].name, name) == 0)
-            return true;
+            return &commands[i];
     }
-    return false;
+    return NULL;
 }
 
 /* Flags with a value. 1: taken, 0: the argument is none of them, -1: wrong. */
@@ -174,7 +186,8 @@ static int check_words(ctl_options *out)
     const char *verb = out->words[1];
     if (!out->command)
         return complain_usage("which command", "?");
-    if (out->waits && strcmp(out->command, "drain") && strcmp(out->command, "shutdown"))
+    const ctl_command *command = find_command(out->command);
+    if (out->waits && command->obey != drain)
         return complain_usage("--wait is for drain, not ", out->command);
     if (*out->token.host && strcmp(out->command, "invite") != 0)
         return complain_usage("--host is for invite, not ", out->command);
@@ -186,11 +199,12 @@ static int check_words(ctl_options *out)
     }
     if (strcmp(out->command, "token") == 0)
         return check_token(out);
-    if (strcmp(out->command, "cancel") == 0 || strcmp(out->command, "close") == 0) {
-        if (out->word_count == 2 && strspn(verb, "0123456789") == strlen(verb))
+    if (command->obey == end) {
+        bool given = verb && *verb;
+        if (out->word_count == 2 && given && strspn(verb, "0123456789") == strlen(verb))
             return EXIT_OK;
         fprintf(stderr, "burnctl: %s: ", out->command);
-        return complain_usage("the number of a session is needed, not ", verb ? verb : "nothing");
+        return complain_usage("the number of a session is needed, not ", given ? verb : "nothing");
     }
     return out->word_count == 1 ? EXIT_OK : complain_usage("not understood: ", verb);
 }
@@ -209,7 +223,7 @@ static int parse(int count, char **arguments, ctl_options *out)
             continue;
         }
         bool fits = *arguments[i] != '-' && out->word_count < WORDS_MAX &&
-                    (out->command || is_command(arguments[i]));
+                    (out->command || find_command(arguments[i]));
         if (!fits)
             return complain_usage("not understood: ", arguments[i]);
         out->words[out->word_count++] = arguments[i];
@@ -439,28 +453,13 @@ static int obey_token(burn_context *context, const ctl_options *options)
 }
 
 /* An end to a session, or to its work. */
-static int end_of(burn_context *context, const ctl_options *options)
+static int end(burn_context *context, const ctl_options *options)
 {
     uint64_t session = strtoull(options->words[1], NULL, 10);
     bool closes = strcmp(options->command, "close") == 0;
     burn_status status =
         closes ? burn_close_session(context, session) : burn_cancel(context, session);
     return status == BURN_STATUS_OK ? EXIT_OK : complain(options->command);
-}
-
-static int obey(burn_context *context, const ctl_options *options)
-{
-    if (strcmp(options->command, "token") == 0 || strcmp(options->command, "invite") == 0)
-        return obey_token(context, options);
-    if (strcmp(options->command, "reload") == 0)
-        return reload(context, options);
-    if (strcmp(options->command, "cancel") == 0 || strcmp(options->command, "close") == 0)
-        return end_of(context, options);
-    if (strcmp(options->command, "ping") == 0)
-        return ping(context, options);
-    if (strcmp(options->command, "shutdown") == 0 || strcmp(options->command, "drain") == 0)
-        return drain(context, options);
-    return show(context, options);
 }
 
 int main(int count, char **arguments)
@@ -480,7 +479,7 @@ int main(int count, char **arguments)
     if (status == EXIT_OK)
         status = open_daemon(&options, &context);
     if (status == EXIT_OK)
-        status = obey(context, &options);
+        status = find_command(options.command)->obey(context, &options);
     burn_close(context);
     if (fflush(stdout) != 0 && status == EXIT_OK)
         status = EXIT_FAILED;

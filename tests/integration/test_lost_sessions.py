@@ -119,7 +119,7 @@ def test_whose_session(tmp_path):
             one.close()
 
 
-@pytest.mark.parametrize("words", [("close",), ("close", "x"), ("close", "1", "2"), ("close", "-1")])
+@pytest.mark.parametrize("words", [("close",), ("close", ""), ("cancel", ""), ("close", "x"), ("close", "1", "2"), ("close", "-1")])
 def test_what_is_no_session(words):
     with Daemon() as daemon:
         assert ctl(daemon, *words, code=2).startswith("burnctl: ")

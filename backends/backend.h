@@ -137,6 +137,9 @@ typedef struct bd_device_ops {
      * kernel_free. */
     bd_error *(*compile)(bd_device *device, const bd_kir *program, bd_kernel **out) BD_MUST_USE;
     void (*kernel_free)(bd_device *device, bd_kernel *kernel);
+    /* NULL, or: processor time that the calling thread, in compile, has given to other programs so
+     * far, less what other threads have given to its own. Thread: any. */
+    int64_t (*lent_ns)(void);
     /* Arithmetic is so cheap beside memory that fusion makes more again, to read less. */
     bool spares_reads;
     /* Scratch that a block needs with these integer arguments. out: what else the device would

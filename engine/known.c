@@ -192,13 +192,17 @@ void bd_known_retry(bd_known *known, bd_cache *cache)
 
 int64_t bd_known_begin(bd_known *known, bd_quota *quota)
 {
-    for (uint32_t i = 0; i < known->plan->program_count; i++) {
-        if (known->kernels[i]->state != BD_CACHED_WANTED)
+    /* What takes longest to compile is begun first, so that it does not end last. */
+    static const bd_kir_family order[] = {BD_KIR_ATTENTION, BD_KIR_CONTRACTION, BD_KIR_LOOP};
+    uint32_t count = known->plan->program_count;
+    for (uint32_t i = 0; i < 3 * count; i++) {
+        bd_cached *kernel = known->kernels[i % count];
+        if (kernel->state != BD_CACHED_WANTED || kernel->family != order[i / count])
             continue;
         int64_t wait_ns = bd_quota_wait_ns(quota, BD_QUOTA_COMPILE);
         if (wait_ns)
             return wait_ns;
-        bd_cache_begin(known->kernels[i], quota);
+        bd_cache_begin(kernel, quota);
     }
     return 0;
 }

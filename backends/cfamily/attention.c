@@ -46,6 +46,8 @@ static void print_weights(bd_printer *p)
 
 static void print_by_query(bd_printer *p)
 {
+    if (!bd_print_wants(p, "attend"))
+        return;
     const bd_kir_phase *score = bd_print_find(p->program, BD_KIR_SCORE);
     burn_dtype type = (burn_dtype)p->program->instrs[score->first + score->count - 1].dtype;
     bd_text_add(&p->text, "typedef %s score_t;\n", bd_print_type(type));
@@ -208,6 +210,8 @@ static void print_by_tiles(bd_printer *p, int width, bool by_groups)
     bd_kir_value reach = 0, spared = reach_of(p->program, score, &reach);
     char name[20];
     snprintf(name, sizeof name, "%s_%d", by_groups ? "groups" : "attend", width);
+    if (!bd_print_wants(p, name))
+        return;
     p->threads = by_groups ? BD_CFAMILY_GROUPS_THREADS : BD_CFAMILY_ATTEND_THREADS;
     p->at_once = by_groups ? 1 : 2;
     bd_print_entry(p, name);
@@ -245,12 +249,12 @@ static void print_by_tiles(bd_printer *p, int width, bool by_groups)
 void bd_print_attention(bd_printer *p)
 {
     print_by_query(p);
-    if (!bd_cfamily_attends_by_tiles(p->program))
+    if (bd_print_wants(p, "attend") || !bd_cfamily_attends_by_tiles(p->program))
         return;
     bd_text_add(&p->text, "%s%s", bd_cfamily_product, bd_cfamily_attention);
     print_by_tiles(p, 64, false);
     print_by_tiles(p, 128, false);
-    if (!bd_cfamily_attends_by_groups(p->program))
+    if (!bd_print_wants(p, "groups_64") && !bd_print_wants(p, "groups_128"))
         return;
     bd_text_add(&p->text, "%s#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n", bd_cfamily_attention_sm90);
     print_by_tiles(p, 64, true);

@@ -80,6 +80,8 @@ static void print_product(bd_printer *p)
 /* An entry whose work is one call of product.cuh. */
 static void print_tiled(bd_printer *p, const char *name, int at_once, const char *call)
 {
+    if (!bd_print_wants(p, name))
+        return;
     p->at_once = at_once;
     bd_print_entry(p, name);
     p->at_once = 0;
@@ -110,7 +112,8 @@ void bd_print_contraction(bd_printer *p)
 {
     burn_dtype element = bd_cfamily_element(p->program, BD_KIR_OPERAND_A);
     bd_text_add(&p->text, "typedef %s acc_t;\n", bd_print_type(bd_kir_accumulator(element)));
-    print_product(p);
+    if (bd_print_wants(p, "product"))
+        print_product(p);
     bd_cfamily_tiles tiles = bd_cfamily_tiles_of(p->program);
     if (tiles == BD_CFAMILY_NO_TILES)
         return;
@@ -129,7 +132,7 @@ void bd_print_contraction(bd_printer *p)
                                      : "join_pieces<false>(with_epilogue, z, lanes, scratch);\n");
     print_copies(p, !half ? "float" : element == BURN_BF16 ? "half_element<true>"
                                                            : "half_element<false>");
-    if (bd_cfamily_has_huge_tiles(p->program)) {
+    if (bd_print_wants(p, "huge") && bd_cfamily_has_huge_tiles(p->program)) {
         bd_text_add(&p->text, "%s#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n", bd_cfamily_product_sm90);
         print_tiled(p, "huge", 1,
                     element == BURN_BF16

@@ -29,6 +29,7 @@ void bd_again_of(const bd_kir *program, bd_again *out);
 typedef struct bd_printer {
     bd_text text;
     const bd_kir *program;
+    int module; /* that is printed */
     bool by_team;      /* a row belongs to several threads */
     int wide;          /* points at once; 0: one */
     const bd_again *held; /* a row's wide loads, slots and these values are in registers; or NULL */
@@ -58,6 +59,8 @@ void bd_print_entry(bd_printer *printer, const char *name);
 /* The arguments as variables, once more where they would else be kept in registers for long. */
 void bd_print_arguments(bd_printer *printer);
 void bd_print_exit(bd_printer *printer);
+/* Whether the entry is of the module that is printed. */
+bool bd_print_wants(const bd_printer *printer, const char *entry);
 /* `i64 NAME = product of the extents of a role` */
 void bd_print_extent(bd_printer *printer, const char *name, bd_kir_role role);
 /* Positions on the axes of a role from a number `from`, which the text may use up. */

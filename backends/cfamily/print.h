@@ -132,5 +132,13 @@ bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program);
 /* Whether wide entries reach this access by aligned pieces of `wide` elements, at most 16 bytes
  * each. The innermost axis is the last one of the program. */
 bool bd_cfamily_is_wide(const bd_kir *program, const bd_kir_instr *instr);
-/* The whole source, prelude included. Heap; the caller frees with bd_free. */
-char *bd_cfamily_print(const bd_kir *program);
+/* A program's entries come in modules, compiled apart, and side by side: some take a second. */
+enum { BD_CFAMILY_MODULES_MOST = 5 };
+/* How many there are; sm_90: with those of its matrix instructions. */
+int bd_cfamily_modules(const bd_kir *program, bool sm_90);
+/* Which one has the entry. */
+int bd_cfamily_module_of(const char *entry);
+/* What it takes to compile a module, beside others. */
+int bd_cfamily_cost(const bd_kir *program, int module);
+/* The whole source of one, prelude included. Heap; the caller frees with bd_free. */
+char *bd_cfamily_print(const bd_kir *program, int module);

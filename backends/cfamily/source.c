@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The frame of every entry: parameters, arguments as variables, positions on axes. */
+#include <string.h>
+
 #include "backends/cfamily/parts.h"
 #include "proto/base/alloc.h"
 
@@ -98,11 +100,58 @@ int bd_cfamily_words(const bd_kir *program)
     return words <= BD_CFAMILY_WORDS_MOST ? words : 0;
 }
 
-char *bd_cfamily_print(const bd_kir *program)
+/* Entries that have a module of their own, or share it; all others are in module 0. Costs are tens
+ * of milliseconds, roughly. */
+static const struct {
+    const char *entry;
+    bd_kir_family family;
+    int module, cost;
+} apart[] = {{"large", BD_KIR_CONTRACTION, 1, 30},   {"small", BD_KIR_CONTRACTION, 2, 20},
+             {"copy_a", BD_KIR_CONTRACTION, 2, 10},  {"copy_b", BD_KIR_CONTRACTION, 2, 10},
+             {"join", BD_KIR_CONTRACTION, 3, 25},    {"huge", BD_KIR_CONTRACTION, 4, 35},
+             {"attend_64", BD_KIR_ATTENTION, 1, 70}, {"attend_128", BD_KIR_ATTENTION, 2, 110},
+             {"groups_64", BD_KIR_ATTENTION, 3, 80}, {"groups_128", BD_KIR_ATTENTION, 4, 120}};
+enum { APART = sizeof apart / sizeof *apart, COST = 20 /* of module 0 */ };
+
+int bd_cfamily_modules(const bd_kir *program, bool sm_90)
+{
+    if (program->family == BD_KIR_CONTRACTION) {
+        if (bd_cfamily_tiles_of(program) == BD_CFAMILY_NO_TILES)
+            return 1;
+        return sm_90 && bd_cfamily_has_huge_tiles(program) ? 5 : 4;
+    }
+    if (program->family != BD_KIR_ATTENTION || !bd_cfamily_attends_by_tiles(program))
+        return 1;
+    return sm_90 && bd_cfamily_attends_by_groups(program) ? 5 : 3;
+}
+
+int bd_cfamily_module_of(const char *entry)
+{
+    for (int i = 0; i < APART; i++)
+        if (strcmp(apart[i].entry, entry) == 0)
+            return apart[i].module;
+    return 0;
+}
+
+int bd_cfamily_cost(const bd_kir *program, int module)
+{
+    int cost = module ? 0 : COST;
+    for (int i = 0; i < APART; i++)
+        if (apart[i].family == program->family && apart[i].module == module)
+            cost += apart[i].cost;
+    return cost;
+}
+
+bool bd_print_wants(const bd_printer *p, const char *entry)
+{
+    return bd_cfamily_module_of(entry) == p->module;
+}
+
+char *bd_cfamily_print(const bd_kir *program, int module)
 {
     bd_kir folded = *program;
     bd_cfamily_fold(&folded);
-    bd_printer printer = {.program = &folded};
+    bd_printer printer = {.program = &folded, .module = module};
     bd_text_add(&printer.text, "%sstruct given { i64 w[%d]; };\n", bd_cfamily_prelude,
                 bd_cfamily_words(program) + 1);
     if (program->family == BD_KIR_CONTRACTION)

@@ -38,8 +38,13 @@ static bd_error *take_cubin(const bd_cuda_symbols *cuda, void *program, char **o
     return NULL;
 }
 
-bd_error *bd_cuda_compile(const bd_kir *program, int architecture, char **out_bytes,
-                          size_t *out_size)
+int bd_cuda_modules(const bd_kir *program, int architecture)
+{
+    return bd_cfamily_modules(program, architecture == 90);
+}
+
+static bd_error *compile_text(const char *source, int architecture, char **out_bytes,
+                              size_t *out_size)
 {
     const bd_cuda_symbols *cuda = NULL;
     BD_TRY(bd_cuda_open_compiler(&cuda));
@@ -50,14 +55,32 @@ bd_error *bd_cuda_compile(const bd_kir *program, int architecture, char **out_by
     /* A product and a sum stay two roundings, as on every backend. */
     const char *options[] = {option, "--fmad=false", "--std=c++17", "-default-device",
                              "--disable-warnings"};
-    char *source = bd_cfamily_print(program);
     void *made = NULL;
     int code = cuda->nvrtcCreateProgram(&made, source, "kernel.cu", 0, NULL, NULL);
-    bd_free(source);
     if (code != 0)
         BD_FAIL(DEVICE, "NVRTC does not start (error %d)", code);
     code = cuda->nvrtcCompileProgram(made, (int)(sizeof options / sizeof *options), options);
     bd_error *err = code ? refusal(cuda, made, code) : take_cubin(cuda, made, out_bytes, out_size);
     (void)cuda->nvrtcDestroyProgram(&made);
+    return err;
+}
+
+bd_error *bd_cuda_warm_compiler(int architecture)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    BD_TRY(compile_text("extern \"C\" __global__ void __launch_bounds__(256)"
+                        " nothing(int unused) {}\n",
+                        architecture, &bytes, &size));
+    bd_free(bytes);
+    return NULL;
+}
+
+bd_error *bd_cuda_compile(const bd_kir *program, int module, int architecture, char **out_bytes,
+                          size_t *out_size)
+{
+    char *source = bd_cfamily_print(program, module);
+    bd_error *err = compile_text(source, architecture, out_bytes, out_size);
+    bd_free(source);
     return err;
 }

@@ -6,10 +6,11 @@
 
 #include "backends/cfamily/print.h"
 #include "backends/cuda/blas.h"
-#include "backends/cuda/compile.h"
+#include "backends/cuda/crew.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/dnn.h"
 #include "backends/cuda/graph.h"
+#include "backends/cuda/image.h"
 #include "backends/cuda/kernel.h"
 #include "proto/base/alloc.h"
 
@@ -78,6 +79,7 @@ static void cuda_close(bd_device *device)
     stop(device);
     bd_cuda_dnn_close(device);
     bd_object_cache_close(device->cache);
+    bd_cuda_crew_destroy(device->crew);
     pthread_mutex_destroy(&device->hosts_lock);
     bd_free(device);
 }
@@ -150,6 +152,7 @@ static bd_error *cuda_open(const bd_device_options *options, bd_device **out)
     device->compile_never = options->compile_never;
     device->tf32_convolutions = options->tf32 != BD_TF32_OFF;
     device->tf32_products = options->tf32 == BD_TF32_ALL;
+    device->crew = bd_cuda_crew_create();
     bd_cuda_dnn_open(device);
     pthread_mutex_init(&device->hosts_lock, NULL);
     bd_error *err = read_facts(device);
@@ -268,8 +271,9 @@ static void cuda_kernel_free(bd_device *device, bd_kernel *kernel)
         return;
     enter(device);
     atomic_store(&device->graphs_stale, true);
-    if (kernel->module)
-        (void)device->cuda->cuModuleUnload(kernel->module);
+    for (int i = 0; i < kernel->module_count; i++)
+        if (kernel->modules[i])
+            (void)device->cuda->cuModuleUnload(kernel->modules[i]);
     bd_checks_destroy(kernel->checks);
     bd_arena_deinit(&kernel->arena);
     bd_free(kernel);
@@ -349,7 +353,9 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (there[i])
             BD_TRY(bd_cuda_check(
-                cuda->cuModuleGetFunction(entries[i].place, kernel->module, entries[i].name),
+                cuda->cuModuleGetFunction(
+                    entries[i].place, kernel->modules[bd_cfamily_module_of(entries[i].name)],
+                    entries[i].name),
                 "find a kernel's function"));
     give_room(device, kernel);
     return NULL;
@@ -384,8 +390,8 @@ static void describe_loop(bd_kernel *kernel)
     kernel->wide_accesses = accesses;
 }
 
-static bd_error *load_kernel(bd_device *device, const bd_kir *program, const void *image,
-                             bd_kernel **out)
+static bd_error *load_kernel(bd_device *device, const bd_kir *program,
+                             const bd_cuda_images *images, bd_kernel **out)
 {
     bd_kernel *kernel = bd_alloc_zeroed(sizeof *kernel);
     bd_arena_init(&kernel->arena);
@@ -398,8 +404,12 @@ static bd_error *load_kernel(bd_device *device, const bd_kir *program, const voi
     kernel->by_value = bd_cfamily_words(program) > 0;
     describe_loop(kernel);
     enter(device);
-    bd_error *err = bd_cuda_check(device->cuda->cuModuleLoadData(&kernel->module, image),
-                                  "load a kernel");
+    bd_error *err = NULL;
+    for (; kernel->module_count < images->count && !err; kernel->module_count++)
+        err = bd_cuda_check(
+            device->cuda->cuModuleLoadData(&kernel->modules[kernel->module_count],
+                                           images->each[kernel->module_count].bytes),
+            "load a kernel");
     if (!err)
         err = find_functions(device, kernel);
     kernel->blas = bd_cuda_blas_end_of(kernel);
@@ -411,58 +421,57 @@ static bd_error *load_kernel(bd_device *device, const bd_kir *program, const voi
     return NULL;
 }
 
-static bd_error *compile_fresh(bd_device *device, const bd_kir *program, const uint8_t *key,
-                               size_t key_bytes, bd_kernel **out)
+/* The kernel from the cache if it is there, whole, and loads; else *out stays NULL. */
+static bd_error *from_cache(bd_device *device, const bd_kir *program, bd_cuda_images *images,
+                            bd_kernel **out)
 {
-    if (device->compile_never)
-        BD_FAIL(UNAVAILABLE, "compiling is off (compile=never) and this kernel is not cached");
-    char *cubin = NULL;
-    size_t size = 0;
-    BD_TRY(bd_cuda_compile(program, device->architecture, &cubin, &size));
-    bd_error *err = load_kernel(device, program, cubin, out);
-    if (!err) {
-        atomic_fetch_add(&device->compiles, 1);
-        atomic_fetch_add(&device->code_bytes, size);
-        if (device->cache)
-            bd_object_cache_put(device->cache, key, key_bytes, (uint8_t *)cubin, size);
-    }
-    bd_free(cubin);
-    return err;
-}
-
-/* The kernel from the cache if it is there and loads; else *out stays NULL. */
-static bd_error *from_cache(bd_device *device, const bd_kir *program, const uint8_t *key,
-                            size_t key_bytes, bd_kernel **out)
-{
-    size_t size = 0;
-    uint8_t *image = bd_object_cache_get(device->cache, key, key_bytes, &size);
-    if (!image)
+    if (!bd_cuda_images_find(device, program, images))
         return NULL;
-    bd_error *err = load_kernel(device, program, image, out);
-    bd_free(image);
+    bd_error *err = load_kernel(device, program, images, out);
     if (!err) {
         atomic_fetch_add(&device->cache_hits, 1);
-        atomic_fetch_add(&device->code_bytes, size);
+        return NULL;
     }
-    if (err && bd_error_code(err) == BD_CODE_DEVICE_LOST)
-        return err; /* another image would not load either */
+    if (bd_error_code(err) == BD_CODE_DEVICE_LOST)
+        return err; /* other images would not load either */
     bd_error_free(err);
+    bd_cuda_images_free(images);
     return NULL;
+}
+
+static bd_error *compile_fresh(bd_device *device, const bd_kir *program, bd_cuda_images *images,
+                               bd_kernel **out)
+{
+    BD_TRY(bd_cuda_images_make(device, program, images));
+    BD_TRY(load_kernel(device, program, images, out));
+    atomic_fetch_add(&device->compiles, 1);
+    bd_cuda_images_keep(device, program, images);
+    return NULL;
+}
+
+/* Libraries of 100 and more MB each, which take long from disk. */
+static bool cuda_prepare(bd_device *device)
+{
+    int part = atomic_fetch_add(&device->prepared, 1);
+    if (part == 0)
+        bd_cuda_images_prepare(device);
+    else if (part == 1)
+        (void)bd_cuda_open_blas(NULL);
+    return part < 1;
 }
 
 static bd_error *cuda_compile(bd_device *device, const bd_kir *program, bd_kernel **out)
 {
-    size_t key_bytes = 0;
-    uint8_t *key = bd_kir_serialize(program, &key_bytes);
+    bd_cuda_images images;
     bd_kernel *kernel = NULL;
-    bd_error *err = NULL;
-    if (device->cache)
-        err = from_cache(device, program, key, key_bytes, &kernel);
+    bd_error *err = from_cache(device, program, &images, &kernel);
     if (!kernel && !err)
-        err = compile_fresh(device, program, key, key_bytes, &kernel);
-    bd_free(key);
-    if (!err)
+        err = compile_fresh(device, program, &images, &kernel);
+    if (!err) {
+        atomic_fetch_add(&device->code_bytes, bd_cuda_images_bytes(&images));
         *out = kernel;
+    }
+    bd_cuda_images_free(&images);
     return err;
 }
 
@@ -491,7 +500,9 @@ static const bd_device_ops OPS = {
     .copy_out = cuda_copy_out,
     .clear = cuda_clear,
     .reopen = cuda_reopen,
+    .prepare = cuda_prepare,
     .compile = cuda_compile,
+    .lent_ns = bd_cuda_crew_lent_ns,
     .kernel_free = cuda_kernel_free,
     .spares_reads = true,
     .size = cuda_size,

@@ -25,6 +25,8 @@ struct bd_device {
     void *uploaded;   /* event: the last upload */
     bool compile_never;
     bd_object_cache *cache; /* NULL: none */
+    struct bd_cuda_crew *crew;
+    atomic_int prepared; /* parts that have been begun */
     atomic_uint_fast64_t compiles, cache_hits, code_bytes, library_plans;
     uint64_t counters; /* BD_CFAMILY_COUNTERS of 4 bytes, 0 between launches */
     struct bd_cuda_blas *blas; /* NULL: not begun, or refused. Thread: device */

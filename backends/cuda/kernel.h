@@ -14,7 +14,8 @@ struct bd_kernel {
     bd_checks *checks;     /* NULL: no index is checked */
     int words;             /* 8-byte arguments of a block */
     bool by_value;         /* they are passed by value */
-    void *module;          /* the driver's */
+    void *modules[BD_CFAMILY_MODULES_MOST]; /* the driver's */
+    int module_count;
     /* Functions; NULL: not of this program. */
     void *rows, *rows_many, *parts, *vectors, *vectors_many, *teams, *wides, *held, *down;
     void *product, *attend;

@@ -114,6 +114,24 @@ static void load_driver(void)
         driver_code = symbols.cuInit(0);
 }
 
+/* NVRTC looks for its second library by the loader's rules alone, not where it lies itself. */
+static void open_builtins(void)
+{
+    Dl_info self;
+    void *function = NULL;
+    char path[4096];
+    int major = 0, minor = 0;
+    memcpy(&function, &symbols.nvrtcVersion, sizeof function);
+    if (symbols.nvrtcVersion(&major, &minor) != 0 || !dladdr(function, &self))
+        return;
+    const char *end = strrchr(self.dli_fname, '/');
+    if (!end)
+        return;
+    snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%d.%d", (int)(end - self.dli_fname),
+             self.dli_fname, major, minor);
+    (void)dlopen(path, RTLD_NOW | RTLD_LOCAL); /* then the loader knows its name */
+}
+
 static void load_compiler(void)
 {
     static const char *const names[] = {"libnvrtc.so.13",
@@ -123,6 +141,8 @@ static void load_compiler(void)
                                         NULL};
     void *library = open_first(names);
     compiler_found = library && find_all(library, "compiler");
+    if (compiler_found)
+        open_builtins();
 }
 
 static void load_blas(void)

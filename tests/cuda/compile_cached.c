@@ -38,16 +38,17 @@ static bd_kir *read_program(const char *path, bd_arena *arena)
     return program;
 }
 
-static bool try_one(const bd_kir *program, const char *name, int architecture)
+static bool try_one(const bd_kir *program, int module, const char *name, int architecture)
 {
     char *cubin = NULL;
     size_t size = 0;
-    bd_error *err = bd_cuda_compile(program, architecture, &cubin, &size);
+    bd_error *err = bd_cuda_compile(program, module, architecture, &cubin, &size);
     bd_free(cubin);
     if (!err)
         return true;
     char *text = bd_kir_print(program);
-    printf("%s for sm_%d: %s\n%s\n", name, architecture, bd_error_text(err), text);
+    printf("%s, module %d, for sm_%d: %s\n%s\n", name, module, architecture,
+           bd_error_text(err), text);
     bd_free(text);
     bd_error_free(err);
     return false;
@@ -69,12 +70,13 @@ int main(int count, char **arguments)
         bd_arena arena;
         bd_arena_init(&arena);
         const bd_kir *program = read_program(found.gl_pathv[k], &arena);
-        for (int i = 2; program && i < count; i++, done++)
-            refused += !try_one(program, found.gl_pathv[k], atoi(arguments[i]));
+        for (int i = 2; program && i < count; i++)
+            for (int m = 0; m < bd_cuda_modules(program, atoi(arguments[i])); m++, done++)
+                refused += !try_one(program, m, found.gl_pathv[k], atoi(arguments[i]));
         bd_arena_deinit(&arena);
     }
     globfree(&found);
-    printf("%d compiled, %d refused, %.1f ms each\n", done, refused,
+    printf("%d modules compiled, %d refused, %.1f ms each\n", done, refused,
            done ? (double)(bd_now_us() - begin) / 1e3 / done : 0.0);
     return refused || !done;
 }

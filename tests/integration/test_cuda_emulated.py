@@ -483,3 +483,31 @@ def test_a_second_daemon_that_may_not_compile_runs_from_the_cache(tmp_path):
         assert again[-1] == f"0 {compiles}"
         near = [abs(float(a) - float(b)) <= 1e-3 * max(1, abs(float(b))) for a, b in zip(again[:-1], first[:-1])]
         assert len(near) == 4 and all(near), (again, first)
+
+
+def test_a_module_that_is_gone_from_the_cache_is_compiled_again(tmp_path):
+    """A program's modules are files of their own: without one of them the kernel is none of the cache's."""
+    tmp_path.chmod(0o700)
+    lines = run(TRAINED, tmp_path)[0]
+    compiles = int(lines[-1].split()[0])
+    files = sorted(tmp_path.rglob("*.obj"))
+    assert len(files) > compiles + 8  # products and attention have several
+    largest = max(files, key=lambda file: file.stat().st_size)
+    largest.unlink()
+    assert run(TRAINED, tmp_path, BURND_COMPILE="never")[0][-1].startswith("0 ")  # and refused
+    again = run(TRAINED, tmp_path)[0]
+    assert again[:-1] == lines[:-1]
+    assert again[-1] == f"1 {compiles - 1}"
+    assert sorted(tmp_path.rglob("*.obj")) == files
+
+
+def test_a_new_daemon_makes_the_compiler_ready_where_nothing_is_cached(tmp_path):
+    tmp_path.chmod(0o700)
+    run("burn.ping()", tmp_path, BURND_COMPILE="never")
+    assert not list(tmp_path.rglob("*.obj"))
+    run("import time\nburn.ping()\nbegin = time.time()\n"
+        f"while not any(__import__('pathlib').Path({str(tmp_path)!r}).rglob('*.obj')): assert time.time() < begin + 120", tmp_path)
+    made = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.obj")}
+    assert len(made) == 1
+    run("burn.sync()", tmp_path)
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.obj")} == made

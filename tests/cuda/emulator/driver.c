@@ -402,6 +402,8 @@ API cuGraphLaunch(void *from, void *stream)
 
 /* ---- the compiler ---- */
 
+static const char BUILTINS[] = "libnvrtc-builtins.so.13.0";
+
 typedef struct program {
     char *source, *image, log[LOG_BYTES];
     size_t size;
@@ -459,6 +461,10 @@ API nvrtcCompileProgram(void *which, int count, const char *const *options)
     (void)count, (void)options;
     program *made = which;
     char folder[] = "/tmp/burn-emulator-XXXXXX", source[64], object[64], command[512];
+    if (!dlopen(BUILTINS, RTLD_NOW | RTLD_NOLOAD)) {
+        snprintf(made->log, LOG_BYTES, "nvrtc: error: failed to open %s.", BUILTINS);
+        return COMPILE_ERROR;
+    }
     if (!mkdtemp(folder))
         return COMPILE_ERROR;
     snprintf(source, sizeof source, "%s/kernel.cu", folder);

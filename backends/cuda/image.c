@@ -70,7 +70,7 @@ bd_error *bd_cuda_images_make(const bd_device *device, const bd_kir *program,
     if (device->compile_never)
         BD_FAIL(UNAVAILABLE, "compiling is off (compile=never) and this kernel is not cached");
     task tasks[BD_CFAMILY_MODULES_MOST];
-    bd_cuda_task *wanted[BD_CFAMILY_MODULES_MOST];
+    bd_cuda_task *wanted[BD_CFAMILY_MODULES_MOST] = {NULL};
     int count = 0;
     for (int i = 0; i < images->count; i++) {
         if (images->each[i].bytes)

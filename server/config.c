@@ -183,17 +183,8 @@ static bd_error *check_choice(const config_key *key, const char *text)
             key->choices, key->initial);
 }
 
-static void clear(bd_config *config, const config_key *key)
+static void drop_value(bd_config *config, const config_key *key)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < config->places.count; i++) {
-        bd_config_place *place = &config->places.items[i];
-        if (place->key == key->name)
-            bd_free(place->own_text);
-        else
-            config->places.items[kept++] = *place;
-    }
-    config->places.count = kept;
     if (key->kind == KIND_LIST) {
         bd_text_list *list = value_of(config, key);
         for (size_t i = 0; i < list->count; i++)
@@ -206,15 +197,31 @@ static void clear(bd_config *config, const config_key *key)
     }
 }
 
+static void clear(bd_config *config, const config_key *key)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < config->places.count; i++) {
+        bd_config_place *place = &config->places.items[i];
+        if (place->key == key->name)
+            bd_free(place->own_text);
+        else
+            config->places.items[kept++] = *place;
+    }
+    config->places.count = kept;
+    drop_value(config, key);
+}
+
 static void put_text(char **place, const char *text)
 {
     *place = bd_strdup(text);
 }
 
+/* Defaults have none. */
 static void put_place(bd_config *config, const config_key *key)
 {
-    *bd_vec_push(&config->places) =
-        (bd_config_place){.key = key->name, .own_text = bd_strdup(config->place)};
+    if (config->place[0])
+        *bd_vec_push(&config->places) =
+            (bd_config_place){.key = key->name, .own_text = bd_strdup(config->place)};
 }
 
 /* Words of a list, separated by blanks. */
@@ -302,8 +309,10 @@ void bd_config_init(bd_config *config)
 
 void bd_config_deinit(bd_config *config)
 {
+    for (size_t i = 0; i < config->places.count; i++)
+        bd_free(config->places.items[i].own_text);
     for (int i = 0; i < KEY_COUNT; i++) {
-        clear(config, &keys[i]);
+        drop_value(config, &keys[i]);
         if (keys[i].kind == KIND_LIST) {
             bd_text_list *list = value_of(config, &keys[i]);
             bd_vec_deinit(list);

@@ -204,6 +204,8 @@ static int check_words(ctl_options *out)
         if (out->word_count == 2 && given && strspn(verb, "0123456789") == strlen(verb))
             return EXIT_OK;
         fprintf(stderr, "burnctl: %s: ", out->command);
+        if (out->word_count > 2)
+            return complain_usage("one session at a time, without ", out->words[2]);
         return complain_usage("the number of a session is needed, not ", given ? verb : "nothing");
     }
     return out->word_count == 1 ? EXIT_OK : complain_usage("not understood: ", verb);

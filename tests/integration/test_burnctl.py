@@ -74,6 +74,7 @@ def test_exit_codes(tmp_path):
     assert ctl("--help").returncode == 0
     for wrong in ([], ["nothing"], ["stats", "stats"], ["-o", "xml", "stats"], ["--count", "0", "ping"], ["--url"]):
         assert ctl(*wrong).returncode == 2, wrong
+    assert "one session at a time, without 2" in ctl("close", "1", "2").stderr
     gone = ctl("ping", BURN_URL=f"unix://{tmp_path}/nobody.sock")
     assert gone.returncode == 69 and "no daemon answers" in gone.stderr
     nowhere = ctl("ping", XDG_RUNTIME_DIR=str(tmp_path))  # it must not start one of its own

@@ -183,6 +183,7 @@ static bool repeats(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
         bd_lower_cost(bd_graph_at(fuser->graph, node)) <= REPEATED_COST_MAX)
         return false;
     uint32_t axes = bd_position_axes(&region->values.items[value].position);
+    axes |= bd_region_axes_of_role(region, BD_KIR_K); /* an epilogue is behind these */
     return bd_region_has_axes_besides(region,
                                       axes | bd_region_axes_of_role(region, BD_KIR_SERIAL)) &&
            bd_region_has_axes_besides(region, axes);
@@ -270,8 +271,11 @@ static bool may_inline(const bd_fuse_walk *fuser, bd_node node, uint32_t use_cou
     if (!own->anchored && own->flops <= BD_REPEAT_FLOPS_MAX &&
         own->source_count <= REPEAT_LOADS_MAX)
         return true;
-    /* Loading the one tensor that it is made of costs no more than loading itself. */
-    return (own->contracted || !own->anchored) && !own->rows && own->again <= BD_REPEAT_FLOPS_MAX;
+    /* Loading the one tensor that it is made of costs no more than loading itself; a few numbers of
+     * its rows beside it, hardly more than that. */
+    if (own->rows && !(fuser->spares_reads && own->again <= BD_REPEAT_FLOPS_MAX))
+        return false;
+    return (own->contracted || !own->anchored) && own->again <= fuser->again_max;
 }
 
 /* ---- storing a node ---- */
@@ -538,6 +542,7 @@ bd_error *bd_fuse(bd_graph *graph, const bd_node *roots, uint32_t root_count,
         .ints = bd_graph_ints(graph),
         .fuses = options->fusion,
         .spares_reads = options->fusion && options->spares_reads,
+        .again_max = options->spares_reads ? BD_SPARING_FLOPS_MAX : BD_REPEAT_FLOPS_MAX,
         .weights = BD_ARENA_ARRAY(&scratch, bd_fuse_weight, count + 1),
         .stored = BD_ARENA_ARRAY(&scratch, uint8_t, count + 1),
         .use_heads = BD_ARENA_ARRAY(&scratch, uint32_t, count + 1),

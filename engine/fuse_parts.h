@@ -8,6 +8,7 @@
 enum {
     BD_SOURCES_MAX = 3,
     BD_REPEAT_FLOPS_MAX = 6, /* work that may be done in several regions */
+    BD_SPARING_FLOPS_MAX = 32, /* … where reads are dearer: about two functions */
     BD_AGAIN_FROM_MORE,      /* … it takes more, or more tensors: it is stored itself, or … */
     BD_AGAIN_NEVER,          /* … nor may what is made from it be done again */
 };
@@ -20,7 +21,8 @@ typedef struct bd_fuse_weight {
     uint8_t contracted;   /* … and it is a contraction */
     uint8_t rows;         /* the result of a reduction, repeated, lies in it */
     uint8_t uniform;      /* only scalars lie in it: computed once a kernel */
-    uint8_t again;        /* flops to do it again from one stored tensor of its size, or … */
+    uint8_t again;        /* flops to do it again from a stored tensor of its size, `base`, or … */
+    bd_node base;
     bd_node sources[BD_SOURCES_MAX];
 } bd_fuse_weight;
 
@@ -34,6 +36,7 @@ typedef struct bd_fuse_walk {
     bd_graph *graph;
     bd_ints *ints;
     bool fuses, spares_reads;
+    uint8_t again_max; /* flops to do a node again from one stored tensor */
     bd_fuse_weight *weights;    /* by node */
     uint8_t *stored;    /* by node: must be */
     uint32_t *use_heads; /* by node, + 1 */

@@ -29,23 +29,26 @@ static void add_weight(bd_fuse_weight *sum, const bd_fuse_weight *input)
     sum->uniform &= input->uniform;
 }
 
-/* What it takes to do a node again from the one input of its size. */
-static uint8_t flops_again(const bd_fuse_walk *fuser, const bd_graph_node *node)
+/* What it takes to do a node again from the one tensor that its inputs of its size are made of. */
+static void weigh_again(const bd_fuse_walk *fuser, const bd_graph_node *node, bd_fuse_weight *own)
 {
-    bd_node only = BD_NODE_NONE;
+    uint32_t flops = bd_lower_cost(node);
+    own->base = BD_NODE_NONE;
+    own->again = BD_AGAIN_FROM_MORE;
     for (uint32_t i = 0; i < node->input_count; i++) {
         const bd_fuse_weight *input = &fuser->weights[node->inputs[i]];
-        if (input->uniform || input->source_count == 0 || node->inputs[i] == only)
+        bool seen = i > 0 && node->inputs[i] == node->inputs[i - 1];
+        if (input->uniform || input->source_count == 0 || seen)
             continue;
-        if (only != BD_NODE_NONE || input->again == BD_AGAIN_NEVER)
-            return BD_AGAIN_FROM_MORE;
-        only = node->inputs[i];
+        bool again = input->again <= fuser->again_max;
+        bd_node base = again ? input->base : node->inputs[i];
+        if (input->again == BD_AGAIN_NEVER || (own->base != BD_NODE_NONE && own->base != base))
+            return;
+        own->base = base;
+        flops += again ? input->again : 0;
     }
-    if (only == BD_NODE_NONE)
-        return BD_AGAIN_FROM_MORE;
-    uint32_t before = fuser->weights[only].again, flops = bd_lower_cost(node);
-    flops += before <= BD_REPEAT_FLOPS_MAX ? before : 0;
-    return (uint8_t)(flops <= BD_REPEAT_FLOPS_MAX ? flops : BD_AGAIN_FROM_MORE);
+    if (own->base != BD_NODE_NONE && flops <= fuser->again_max)
+        own->again = (uint8_t)flops;
 }
 
 bd_fuse_weight bd_fuse_weigh(const bd_fuse_walk *fuser, bd_node number)
@@ -70,10 +73,15 @@ bd_fuse_weight bd_fuse_weigh(const bd_fuse_walk *fuser, bd_node number)
     for (uint32_t i = 0; i < node->input_count; i++)
         add_weight(&sum, &fuser->weights[node->inputs[i]]);
     sum.flops = (uint16_t)(sum.uniform ? 0 : sum.flops + bd_lower_cost(node));
-    sum.again = class == BD_CLASS_VIEW     ? fuser->weights[node->inputs[0]].again
-                : class == BD_CLASS_MAP    ? flops_again(fuser, node)
+    const bd_fuse_weight *first = node->input_count ? &fuser->weights[node->inputs[0]] : &sum;
+    sum.again = class == BD_CLASS_VIEW     ? first->again
                 : class == BD_CLASS_GATHER ? BD_AGAIN_NEVER
                                            : BD_AGAIN_FROM_MORE;
+    sum.base = number; /* another order, or a part, of a tensor is another one */
+    if (class == BD_CLASS_VIEW && bd_view_kind_of(node) == BD_VIEW_RESHAPE)
+        sum.base = first->base;
+    if (class == BD_CLASS_MAP)
+        weigh_again(fuser, node, &sum);
     if (class == BD_CLASS_GATHER)
         sum.flops = (uint16_t)(sum.flops + 6);
     if (class == BD_CLASS_VIEW && bd_view_kind_of(node) == BD_VIEW_EXPAND) {

@@ -401,11 +401,13 @@ static void say_outputs(text_maker *maker, const char *text)
     }
 }
 
-static bd_plan *plan_of(const char *what, const plan_case *arrival, bool fusion)
+static const bd_plan_options UNFUSED = {.fusion = false}, FUSED = {.fusion = true},
+                             SPARING = {.fusion = true, .spares_reads = true};
+
+static bd_plan *plan_of(const char *what, const plan_case *arrival, bd_plan_options options)
 {
     bd_trace trace;
     test_trace_view((test_trace *)(uintptr_t)&arrival->trace, &trace);
-    bd_plan_options options = {.fusion = fusion};
     bd_plan *plan;
     bd_error *err = bd_plan_build(&trace, &options, &plan);
     ck_assert_msg(!err, "%s: %s", what, bd_error_text(err));
@@ -415,22 +417,27 @@ static bd_plan *plan_of(const char *what, const plan_case *arrival, bool fusion)
 
 static void compare_all(const char *what, const plan_case *arrival, const bd_plan *replayed)
 {
-    plan_values fused, unfused, again, expected;
-    bd_plan *plan = plan_of(what, arrival, true);
+    plan_values fused, sparing, unfused, again, expected;
+    bd_plan *plan = plan_of(what, arrival, FUSED);
     plan_run(plan, arrival, driver(), &fused);
     bd_plan_release(plan);
-    plan = plan_of(what, arrival, false);
+    plan = plan_of(what, arrival, SPARING);
+    plan_run(plan, arrival, driver(), &sparing);
+    bd_plan_release(plan);
+    plan = plan_of(what, arrival, UNFUSED);
     plan_run(plan, arrival, driver(), &unfused);
     bd_plan_release(plan);
     plan_evaluate(arrival, &expected);
     plan_compare(what, &fused, &unfused, 1e-4);
     plan_compare(what, &fused, &expected, 1e-3);
+    plan_compare(what, &sparing, &expected, 1e-3);
     if (replayed) { /* a plan made for other sizes */
         plan_run(replayed, arrival, driver(), &again);
         plan_compare(what, &again, &fused, 0);
         plan_values_deinit(&again);
     }
     plan_values_deinit(&fused);
+    plan_values_deinit(&sparing);
     plan_values_deinit(&unfused);
     plan_values_deinit(&expected);
 }
@@ -462,7 +469,7 @@ START_TEST(fused_is_unfused)
         compare_all(what, &arrival, s == 1 ? first : NULL);
         if (s == 0) {
             first_arrival = arrival;
-            first = plan_of(what, &arrival, true);
+            first = plan_of(what, &arrival, FUSED);
         } else {
             plan_case_deinit(&arrival);
         }

@@ -133,8 +133,9 @@ static uint32_t count_side_loads(bd_region *region, uint32_t value, const bd_gra
     return count;
 }
 
-/* Elements of the reduction whose result a row value is a function of; NONE if there is none. */
-static bd_int reduced_elements(bd_fuse_walk *fuser, bd_node number)
+/* Elements of the reduction whose result a row value is a function of, and whether these are all of
+ * its input; NONE if there is none. */
+static bd_int reduced_elements(bd_fuse_walk *fuser, bd_node number, bool *out_whole)
 {
     enum { SEARCH_MAX = 32 };
     bd_node stack[SEARCH_MAX];
@@ -151,6 +152,7 @@ static bd_int reduced_elements(bd_fuse_walk *fuser, bd_node number)
                 if (mask >> d & 1)
                     dims[count++] = input->dims[d];
             }
+            *out_whole = count == input->rank;
             return bd_dims_product(fuser->ints, dims, count);
         }
         if (class != BD_CLASS_MAP && class != BD_CLASS_VIEW)
@@ -169,9 +171,10 @@ static void claim_rows(bd_fuse_walk *fuser, bd_region *region, uint32_t value)
     bd_node node = region->values.items[value].node;
     if (!fuser->weights[node].anchored || bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0)
         return;
-    bd_int elements = reduced_elements(fuser, node);
+    bool whole = false;
+    bd_int elements = reduced_elements(fuser, node, &whole);
     if (elements != BD_INT_0)
-        (void)bd_region_claim_rows(region, value, elements);
+        (void)bd_region_claim_rows(region, value, elements, whole);
 }
 
 /* Whether computing it here would do the work of one element over and over. */

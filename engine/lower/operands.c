@@ -281,8 +281,9 @@ static bd_affine serial_number(bd_region *region)
     return number;
 }
 
-/* Finds or makes SERIAL axes for a reduction over `elements` elements whose rows are `rows`. */
-static bool claim_serial(bd_region *region, uint32_t rows, bd_int elements)
+/* Finds or makes SERIAL axes for a reduction over `elements` elements whose rows are `rows`. What
+ * is reduced as a whole may have any size: it shares no region with what follows. */
+static bool claim_serial(bd_region *region, uint32_t rows, bd_int elements, bool whole)
 {
     uint32_t serial = bd_region_axes_of_role(region, BD_KIR_SERIAL);
     uint32_t rest = real_axes(region) & ~rows;
@@ -291,7 +292,8 @@ static bool claim_serial(bd_region *region, uint32_t rows, bd_int elements)
                bd_product_equal(region->ints, extent_product(region, serial), elements);
     if (rest == 0)
         return bd_region_add_axis(region, elements, BD_KIR_SERIAL) >= 0;
-    if (rows == 0 || !bd_product_equal(region->ints, extent_product(region, rest), elements))
+    if ((rows == 0 && whole) ||
+        !bd_product_equal(region->ints, extent_product(region, rest), elements))
         return false;
     set_roles(region, rest, BD_KIR_SERIAL);
     return true;
@@ -310,12 +312,13 @@ static void unclaim_serial(bd_region *region, uint32_t axis_count_before)
 /* The input's position while an axis runs over all reduced dims, or, where these cannot be told
  * apart then, an axis over each. */
 static bool place_input(bd_region *region, uint32_t value, uint32_t rows, const bd_int *dims,
-                        uint32_t rank, bd_position *out)
+                        uint32_t rank, bool whole, bd_position *out)
 {
     bd_region_value self = region->values.items[value];
     uint32_t axes_before = region->axis_count;
     bool had_serial = bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0;
-    if (!claim_serial(region, rows, bd_dims_product(region->ints, dims, rank)))
+    bd_int elements = bd_dims_product(region->ints, dims, rank);
+    if (!claim_serial(region, rows, elements, whole))
         return false;
     bool made = region->axis_count > axes_before;
     bd_run run = {rank, serial_number(region)};
@@ -353,20 +356,21 @@ bool bd_region_reduce(bd_region *region, uint32_t value)
             reduced_dims[reduced_rank++] = input->dims[d];
     }
     bd_position at;
-    if (!place_input(region, value, rows, reduced_dims, reduced_rank, &at))
+    bool whole = reduced_rank == input->rank;
+    if (!place_input(region, value, rows, reduced_dims, reduced_rank, whole, &at))
         return false;
     uint32_t operand = bd_region_want(region, node->inputs[0], &at, BD_DOMAIN_MAIN, 0);
     set_operands(region, value, &operand, 1);
     return true;
 }
 
-bool bd_region_claim_rows(bd_region *region, uint32_t value, bd_int elements)
+bool bd_region_claim_rows(bd_region *region, uint32_t value, bd_int elements, bool whole)
 {
     uint32_t rows;
     if (region->family != BD_REGION_LOOP || bd_region_axes_of_role(region, BD_KIR_SERIAL) != 0 ||
         !bd_region_visits_once(region, value, &rows) || (real_axes(region) & ~rows) == 0)
         return false;
-    return claim_serial(region, rows, elements);
+    return claim_serial(region, rows, elements, whole);
 }
 
 /* ---- scans and sorts ---- */

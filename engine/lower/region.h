@@ -155,8 +155,9 @@ bool bd_region_visits_once(bd_region *region, uint32_t value, uint32_t *out_axes
 /* SCAN and SORT: computed where the region has the value's axes and no more; that of the node's dim
  * becomes the SERIAL one. False, and nothing has changed, if it cannot. */
 bool bd_region_scan(bd_region *region, uint32_t value);
-/* Makes the axes besides those of a row value SERIAL, if they have so many points. */
-bool bd_region_claim_rows(bd_region *region, uint32_t value, bd_int elements);
+/* Makes the axes besides those of a row value SERIAL, if they have so many points. `whole`: these
+ * are all of what is reduced, which may then be of any size. */
+bool bd_region_claim_rows(bd_region *region, uint32_t value, bd_int elements, bool whole);
 /* Whether an axis of more than one point is not among these. */
 bool bd_region_has_axes_besides(const bd_region *region, uint32_t axes);
 

@@ -45,9 +45,15 @@ static const text_case cases[] = {
     {"max and argmax", "x = f32 A,B; y = max x dims=1; z = argmax x dims=1; out y z", 2},
     {"softmax", "x = f32 A,B; y = softmax x dim=1; out y", 1},
     {"softmax of dim 0", "x = f32 A,B; y = softmax x dim=0; out y", 1},
+    {"softmax of one row", "x = f32 1,B; y = softmax x dim=1; out y", 1},
+    {"softmax of all", "x = f32 B; y = softmax x dim=0; out y", 4},
     {"log_softmax", "x = f32 A,B; y = log_softmax x dim=1; out y", 1},
     {"layer norm",
      "x = f32 A,B; r = f32 A,B; w = f32 B; b = f32 B; s = add x r; "
+     "y = layer_norm s w b 0.00001 shape=B; out y",
+     1},
+    {"layer norm of one row",
+     "x = f32 1,1,B; r = f32 1,1,B; w = f32 B; b = f32 B; s = add x r; "
      "y = layer_norm s w b 0.00001 shape=B; out y",
      1},
     {"matmul", "x = f32 A,B; w = f32 B,C; y = matmul x w; out y", 1},

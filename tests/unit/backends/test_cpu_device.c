@@ -16,6 +16,7 @@
 #include "proto/base/alloc.h"
 #include "tests/unit/backends/program.h"
 #include "tests/unit/backends/scratch_folder.h"
+#include "tests/unit/expect.h"
 
 static bd_arena arena;
 static char folder[SCRATCH_FOLDER_BYTES];
@@ -358,9 +359,10 @@ START_TEST(work_runs_in_order)
         sched_yield();
     /* Ten submissions of two launches and ten of four: 60 times wide, 10 times the small ones. */
     for (int i = 0; i < WIDE; i++) {
-        ck_assert_float_eq(cells[0][i], (float)(i % 7) * 0x1p60f);
-        ck_assert_float_eq(cells[1][i], (float)(i % 7) * (i < 100 ? 0x1p10f : 1));
-        ck_assert_float_eq(cells[2][i], (float)(i % 7) * (i < 1 ? 0x1p10f : 1));
+        const float want[3] = {(float)(i % 7) * 0x1p60f, (float)(i % 7) * (i < 100 ? 0x1p10f : 1),
+                               (float)(i % 7) * (i < 1 ? 0x1p10f : 1)};
+        for (int k = 0; k < 3; k++)
+            expect(cells[k][i] == want[k], "cell %d of %d: %a", i, k, (double)cells[k][i]);
     }
     for (int k = 0; k < 3; k++)
         bd_free(cells[k]);

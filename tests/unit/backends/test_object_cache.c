@@ -10,6 +10,7 @@
 #include "backends/shared/object_cache.h"
 #include "proto/base/alloc.h"
 #include "tests/unit/backends/scratch_folder.h"
+#include "tests/unit/expect.h"
 
 enum { OBJECT_BYTES = 1000, SHARES = 256 };
 
@@ -58,7 +59,7 @@ static bool has(bd_object_cache *cache, uint32_t number)
         return false;
     ck_assert_uint_eq(size, OBJECT_BYTES);
     for (size_t i = 0; i < size; i++)
-        ck_assert_uint_eq(object[i], number & 0xff);
+        expect(object[i] == (number & 0xff), "byte %zu of object %u: %u", i, number, object[i]);
     bd_free(object);
     return true;
 }

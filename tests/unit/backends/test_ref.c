@@ -8,6 +8,7 @@
 #include "backends/ref/interp.h"
 #include "backends/ref/ref.h"
 #include "tests/unit/backends/program.h"
+#include "tests/unit/expect.h"
 
 static bd_arena arena;
 static bd_device *device;
@@ -79,10 +80,8 @@ START_TEST(half_floats_round_to_even)
 {
     for (uint32_t bits = 0; bits < 65536; bits++) {
         float f16 = bd_f16_to_float((uint16_t)bits), bf16 = bd_bf16_to_float((uint16_t)bits);
-        if (!isnan(f16))
-            ck_assert_uint_eq(bd_f16_from_float(f16), bits);
-        if (!isnan(bf16))
-            ck_assert_uint_eq(bd_bf16_from_float(bf16), bits);
+        expect(isnan(f16) || bd_f16_from_float(f16) == bits, "f16 %x", bits);
+        expect(isnan(bf16) || bd_bf16_from_float(bf16) == bits, "bf16 %x", bits);
     }
     ck_assert_uint_eq(bd_f16_from_float(1.0f), 0x3C00);
     ck_assert_uint_eq(bd_f16_from_float(65504.0f), 0x7BFF);

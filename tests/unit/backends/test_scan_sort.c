@@ -8,6 +8,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/ref/ref.h"
 #include "tests/unit/backends/program.h"
+#include "tests/unit/expect.h"
 
 enum { ROWS = 5, MOST = 700 };
 
@@ -117,10 +118,10 @@ START_TEST(scans_are_running_reductions)
                 for (int64_t i = 0; i < count; i++) {
                     int64_t at = across ? i * ROWS + row : row * count + i;
                     seen = next_of(code, seen, (double)in[at]);
-                    if (isnan(seen))
-                        ck_assert(isnan(out[at]));
-                    else
-                        ck_assert_double_eq_tol((double)out[at], seen, 1e-5 * (1 + fabs(seen)));
+                    double made = (double)out[at];
+                    bool alike = isnan(seen) ? isnan(made)
+                                             : fabs(made - seen) < 1e-5 * (1 + fabs(seen));
+                    expect(alike, "element %lld: %g, not %g", (long long)at, made, seen);
                 }
             }
         }
@@ -151,7 +152,7 @@ START_TEST(integer_scans_wrap)
                 else if (i > 0)
                     next = seen < next ? seen : next;
                 seen = next;
-                ck_assert_int_eq(out[at], seen);
+                expect(out[at] == seen, "element %lld: %d, not %d", (long long)at, out[at], seen);
             }
         }
     }
@@ -203,13 +204,15 @@ static void check_order(const double *keys, const int64_t *order, int64_t step, 
                         bool descending)
 {
     for (int64_t i = 0; i < count; i++) {
-        ck_assert_int_ge(order[i * step], 0);
-        ck_assert_int_lt(order[i * step], count);
+        expect(order[i * step] >= 0 && order[i * step] < count, "place %lld: %lld", (long long)i,
+               (long long)order[i * step]);
         if (i == 0)
             continue;
         int64_t a = order[(i - 1) * step], b = order[i * step];
-        ck_assert(!before(keys[b], keys[a], descending));
-        ck_assert(before(keys[a], keys[b], descending) || a < b); /* stable, so a permutation */
+        expect(!before(keys[b], keys[a], descending), "places %lld, %lld", (long long)a,
+               (long long)b);
+        expect(before(keys[a], keys[b], descending) || a < b, /* stable, so a permutation */
+               "equal keys at %lld, %lld", (long long)a, (long long)b);
     }
 }
 

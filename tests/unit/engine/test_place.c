@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/known.h"
+#include "tests/unit/expect.h"
 
 enum { GROUPS_MAX = 400, LAUNCHES_MAX = 200 };
 
@@ -78,14 +79,16 @@ static size_t check(size_t end)
             if (group->first_launch > launch || group->last_launch < launch)
                 continue;
             live += wanted.bytes[i];
-            ck_assert_uint_eq(wanted.offsets[i] % 64, 0);
-            ck_assert(wanted.offsets[i] + wanted.bytes[i] <= end);
-            ck_assert(apart(at, wanted.scratch[launch], wanted.offsets[i], wanted.bytes[i]));
+            expect(wanted.offsets[i] % 64 == 0, "group %u at %zu", i, wanted.offsets[i]);
+            expect(wanted.offsets[i] + wanted.bytes[i] <= end, "group %u ends too late", i);
+            expect(apart(at, wanted.scratch[launch], wanted.offsets[i], wanted.bytes[i]),
+                   "group %u and scratch of launch %u", i, launch);
             for (uint32_t k = 0; k < i; k++)
                 if (wanted.groups[k].first_launch <= launch &&
                     wanted.groups[k].last_launch >= launch)
-                    ck_assert(apart(wanted.offsets[k], wanted.bytes[k], wanted.offsets[i],
-                                    wanted.bytes[i]));
+                    expect(apart(wanted.offsets[k], wanted.bytes[k], wanted.offsets[i],
+                                 wanted.bytes[i]),
+                           "groups %u and %u at launch %u", k, i, launch);
         }
         most = live > most ? live : most;
     }

@@ -10,6 +10,7 @@
 #include "engine/tracer.h"
 #include "engine/trie.h"
 #include "proto/base/alloc.h"
+#include "tests/unit/expect.h"
 
 static void add(bd_tensors *tensors, uint64_t id)
 {
@@ -32,10 +33,9 @@ START_TEST(tensors_are_found_until_freed)
     ck_assert_uint_le(tensors.runs.count, 3); /* what holds nothing is forgotten */
     for (uint64_t id = 1; id <= 100000; id++) {
         bd_tensor *tensor = bd_tensors_find(&tensors, id * 3);
-        ck_assert_int_eq(tensor != NULL, id > 99990);
-        if (tensor)
-            ck_assert_uint_eq(tensor->value, id * 3);
-        ck_assert_ptr_null(bd_tensors_find(&tensors, id * 3 + 1));
+        expect((tensor != NULL) == (id > 99990), "tensor %u", (unsigned)id);
+        expect(!tensor || tensor->value == id * 3, "tensor %u is another one", (unsigned)id);
+        expect(!bd_tensors_find(&tensors, id * 3 + 1), "tensor %u was never made", (unsigned)id);
     }
     bd_tensors_deinit(&tensors);
 }

@@ -75,11 +75,11 @@ static bool shares_rows(const bd_kir *program)
     return each;
 }
 
-bool bd_cfamily_is_wide(const bd_kir *program, const bd_kir_instr *instr)
+bool bd_cfamily_is_wide(const bd_kir *program, int along, const bd_kir_instr *instr)
 {
     bool store = instr->code == BD_KIR_STORE && instr->flags == BD_KIR_SET;
-    return (store || instr->code == BD_KIR_LOAD) && instr->guard < 0 && program->axis_count > 0 &&
-           bd_kir_int_is(program->accesses[instr->index].strides[program->axis_count - 1], 1);
+    return (store || instr->code == BD_KIR_LOAD) && instr->guard < 0 && along >= 0 &&
+           bd_kir_int_is(program->accesses[instr->index].strides[along], 1);
 }
 
 /* A load behind a store to its buffer, in one phase: no wide entry would see what was stored. */
@@ -94,12 +94,12 @@ static bool loads_own_stores(const bd_kir *program, const bd_kir_phase *phase)
 }
 
 /* Neighbours that wide loads and stores take at once; 0: there are none. */
-static int wide_of(const bd_kir *program)
+static int wide_of(const bd_kir *program, int along)
 {
     int least = 0;
     for (int i = 0; i < program->instr_count; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
-        if (!bd_cfamily_is_wide(program, instr))
+        if (!bd_cfamily_is_wide(program, along, instr))
             continue;
         burn_dtype dtype = (burn_dtype)program->buffers[buffer_of(program, instr)].dtype;
         int bytes = (int)burn_dtype_size(dtype);
@@ -168,7 +168,8 @@ static int split_reductions(const bd_kir *program)
     return count;
 }
 
-/* Whether what is summed lies along the last axis of the rows. */
+/* Whether what is summed lies along the last axis of the rows. Numbers that all rows share may lie
+ * as they like. */
 static bool runs_down(const bd_kir *program)
 {
     int across = bd_kir_axis_of(program, BD_KIR_PARALLEL);
@@ -178,12 +179,28 @@ static bool runs_down(const bd_kir *program)
         if (instr->code != BD_KIR_LOAD)
             continue;
         const bd_kir_int *strides = program->accesses[instr->index].strides;
-        if (bd_kir_int_is(strides[program->axis_count - 1], 1))
+        bool shared = true;
+        for (int axis = 0; axis <= across; axis++)
+            shared &= bd_kir_int_is(strides[axis], 0);
+        if (!shared && bd_kir_int_is(strides[program->axis_count - 1], 1))
             return false;
         found |= bd_kir_int_is(strides[across], 1) &&
                  !bd_kir_int_is(strides[program->axis_count - 1], 0);
     }
     return found;
+}
+
+/* Columns that a thread sums at once: all that they have seen is in registers, and nothing else. */
+static int wide_down(const bd_kir *program, const bd_cfamily_loop *loop)
+{
+    enum { COLUMNS_MOST = 4, SEEN_MOST = 16 };
+    for (int p = 0; program->phases[p].kind != BD_KIR_EACH; p++)
+        if (program->phases[p].kind == BD_KIR_ROW)
+            return 0;
+    int wide = loop->wide < COLUMNS_MOST ? loop->wide : COLUMNS_MOST;
+    while (wide > 1 && wide * loop->reductions > SEEN_MOST)
+        wide /= 2;
+    return wide > 1 ? wide : 0;
 }
 
 /* The value that says where the one store of a program goes, if points that store to different
@@ -228,15 +245,20 @@ bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program)
     loop.teams = shares_rows(program);
     loop.parts = place_of_stores(program) != 0;
     loop.map = map;
+    bool down = loop.teams && runs_down(program);
+    loop.along = down ? bd_kir_axis_of(program, BD_KIR_PARALLEL) : program->axis_count - 1;
     if (loop.teams && keeps_order(program))
         return loop;
     if (map || loop.teams)
-        loop.wide = wide_of(program);
+        loop.wide = wide_of(program, loop.along);
     if (!loop.teams)
         return loop;
-    loop.held = loop.wide && may_be_held(program) ? HELD_POINTS : 0;
     loop.reductions = split_reductions(program);
-    loop.down = loop.reductions && runs_down(program);
+    loop.down = loop.reductions && down;
+    if (down)
+        loop.wide = loop.down ? wide_down(program, &loop) : 0;
+    else
+        loop.held = loop.wide && may_be_held(program) ? HELD_POINTS : 0;
     return loop;
 }
 
@@ -264,9 +286,14 @@ void bd_print_nothing(bd_printer *p, const bd_kir_phase *phase)
         if (kind < 0)
             continue;
         const bd_kir_instr *operand = &p->program->instrs[instr->operands[0] - 1];
-        bd_text_add(&p->text, "auto r%d = red_", i + 1);
+        bd_text_add(&p->text, "typedef red_");
         bd_text_add(&p->text, kinds[kind], bd_print_type((burn_dtype)operand->dtype));
-        bd_text_add(&p->text, "::none();\n");
+        bd_text_add(&p->text, " R%d;\n", i + 1);
+        if (p->columns)
+            bd_text_add(&p->text, "R%d r%d[%d];\nfor (R%d &r : r%d) r = R%d::none();\n", i + 1,
+                        i + 1, p->columns, i + 1, i + 1, i + 1);
+        else
+            bd_text_add(&p->text, "R%d r%d = R%d::none();\n", i + 1, i + 1, i + 1);
     }
 }
 
@@ -278,8 +305,8 @@ void bd_print_results(bd_printer *p, const bd_kir_phase *phase)
             continue;
         bool where = instr->code == BD_KIR_REDUCE_ARGMAX || instr->code == BD_KIR_REDUCE_ARGMIN;
         burn_dtype dtype = (burn_dtype)instr->dtype;
-        bd_text_add(&p->text, "const %s v%d = %s(r%d.%s());\n", bd_print_type(dtype), i + 1,
-                    bd_print_round(dtype), i + 1, where ? "where" : "get");
+        bd_text_add(&p->text, "const %s v%d = %s(r%d%s.%s());\n", bd_print_type(dtype), i + 1,
+                    bd_print_round(dtype), i + 1, p->columns ? "[j]" : "", where ? "where" : "get");
     }
 }
 
@@ -370,6 +397,7 @@ static void print_divided(bd_printer *p)
 void bd_print_loop(bd_printer *p)
 {
     bd_cfamily_loop loop = bd_cfamily_loop_of(p->program);
+    p->along = loop.along;
     print_rows(p, "rows");
     if (loop.parts)
         print_divided(p);
@@ -384,5 +412,7 @@ void bd_print_loop(bd_printer *p)
         bd_print_vectors(p, "vectors_many", loop.wide);
     p->many = false;
     if (loop.down)
-        bd_print_down(p);
+        bd_print_down(p, "down", 0);
+    if (loop.down && loop.wide)
+        bd_print_down(p, "downs", loop.wide);
 }

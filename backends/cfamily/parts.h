@@ -32,6 +32,8 @@ typedef struct bd_printer {
     int module; /* that is printed */
     bool by_team;      /* a row belongs to several threads */
     int wide;          /* points at once; 0: one */
+    int along;         /* the axis on which these lie */
+    int columns;       /* what so many columns have seen stands in arrays, by `j`; 0: no arrays */
     const bd_again *held; /* a row's wide loads, slots and these values are in registers; or NULL */
     bool masked; /* effects are for points where the variable `here` holds */
     const bd_kir_phase *phase; /* that is printed */
@@ -96,9 +98,14 @@ void bd_print_extents(bd_printer *printer);
 /* `with_epilogue`, a function of product.cuh, over the axes of two roles beside BATCH. */
 void bd_print_epilogue(bd_printer *printer, bd_kir_role rows, bd_kir_role columns);
 
+/* For each access that a phase loads (or stores) wide, once: text with its buffer's type and its
+ * number. */
+typedef enum bd_wide_job { BD_DECLARE_LOADS, BD_LOAD, BD_DECLARE_STORES, BD_STORE } bd_wide_job;
+void bd_print_wide(bd_printer *printer, const bd_kir_phase *phase, int chunks, bd_wide_job job);
 void bd_print_loop(bd_printer *printer);
 void bd_print_teams(bd_printer *printer, const bd_cfamily_loop *loop);
 void bd_print_vectors(bd_printer *printer, const char *name, int wide);
-void bd_print_down(bd_printer *printer);
+/* wide: columns that a thread has; 0: one. */
+void bd_print_down(bd_printer *printer, const char *name, int wide);
 void bd_print_contraction(bd_printer *printer);
 void bd_print_attention(bd_printer *printer);

@@ -125,7 +125,7 @@ static const char *to_memory(burn_dtype dtype)
 static void print_load(bd_printer *p, const bd_kir_instr *instr)
 {
     burn_dtype dtype = (burn_dtype)instr->dtype;
-    if (p->wide && bd_cfamily_is_wide(p->program, instr)) {
+    if (p->wide && bd_cfamily_is_wide(p->program, p->along, instr)) {
         if (dtype == BURN_BF16)
             bd_text_add(&p->text, "g%d[c].get_bf16(j)", instr->index);
         else
@@ -155,7 +155,7 @@ static void print_store(bd_printer *p, const bd_kir_instr *instr)
     burn_dtype dtype = (burn_dtype)instr->dtype;
     bool sets = instr->flags == BD_KIR_SET;
     const char *convert = sets && dtype == BURN_BF16 ? "bits_bf16" : to_memory(dtype);
-    if (p->wide && bd_cfamily_is_wide(p->program, instr)) {
+    if (p->wide && bd_cfamily_is_wide(p->program, p->along, instr)) {
         bd_text_add(&p->text, "o%d.put(j, (%s)%s(v%d));\n", instr->index,
                     bd_print_memory_type(dtype), convert, instr->operands[0]);
         return;
@@ -408,11 +408,11 @@ static void print_statement(bd_printer *p, int number)
         return;
     }
     if (bd_print_sums_neighbours(p, instr)) {
-        bd_text_add(&p->text, "%st%d += v%d;\n", p->masked ? "if (here) " : "", number + 1,
-                    instr->operands[0]);
+        bd_text_add(&p->text, "%st%d%s += v%d;\n", p->masked ? "if (here) " : "", number + 1,
+                    p->columns ? "[j]" : "", instr->operands[0]);
     } else if (bd_kir_is_reduce(code)) {
-        bd_text_add(&p->text, "%sr%d.see(v%d, at);\n", p->masked ? "if (here) " : "", number + 1,
-                    instr->operands[0]);
+        bd_text_add(&p->text, "%sr%d%s.see(v%d, at);\n", p->masked ? "if (here) " : "", number + 1,
+                    p->columns ? "[j]" : "", instr->operands[0]);
     } else if (bd_kir_is_scan(code)) {
         print_scan(p, number);
     } else {

@@ -612,18 +612,21 @@ template <class R> static __device__ R team_scan(R &carry, R mine, u32 team)
     before.join(mine);
     return before;
 }
-// Of the 8 warps, lane by lane; the first warp gets the result.
-template <int NUMBER, int COUNT, class R> static __device__ R lanes_join(R mine)
+// What the 8 warps saw of their lanes' columns; the first warp gets the result.
+template <class R, int N> static __device__ void columns_join(R (&mine)[N])
 {
-    __shared__ __align__(16) char room[256 * 16];
+    __shared__ __align__(16) char room[N * 256 * sizeof(R)];
     R *all = (R *)room;
-    all[threadIdx.x] = mine;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        all[j * 256 + threadIdx.x] = mine[j];
     __syncthreads();
     if (threadIdx.x < 32)
-        for (int i = 1; i < 8; i++)
-            mine.join(all[threadIdx.x + 32 * i]);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            for (int i = 1; i < 8; i++)
+                mine[j].join(all[j * 256 + threadIdx.x + 32 * i]);
     __syncthreads();
-    return mine;
 }
 // What a block saw of a row whose other parts other blocks see. The last of them, in time, joins
 // all, in the order of their numbers.
@@ -650,6 +653,30 @@ template <class R> FN R get_part(const char *scratch, i64 at)
         words[i] = __ldcg((const u32 *)(scratch + at * 16) + i);
     memcpy(&part, words, sizeof(R));
     return part;
+}
+// The same of columns from number `row` on, parts `count` apart. The first warp puts one; all of the
+// last block get them, and join.
+template <class R, int N>
+static __device__ void columns_put(R (&mine)[N], char *scratch, i64 part, i64 row, i64 count)
+{
+    if (threadIdx.x < 32 && row < count)
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            put_part(scratch, part * count + row + j, mine[j]);
+}
+template <class R, int N>
+static __device__ void columns_get(R (&mine)[N], char *scratch, i64 first, u32 parts, i64 row,
+                                   i64 count)
+{
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        mine[j] = R::none();
+#pragma unroll 4
+    for (u32 k = threadIdx.x / 32; row < count && k < parts; k += 8)
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            mine[j].join(get_part<R>(scratch, (first + k) * count + row + j));
+    columns_join(mine);
 }
 
 FN double log_sum(double a, double b)

@@ -18,6 +18,7 @@
  *   wides    the same, `wide` neighbours at once
  *   held     the same for rows of at most `held` points a thread, which stay in registers
  *   down     LOOP: 32 rows a block, `splits` blocks for these; of sums down columns
+ *   downs    the same, `wide` neighbouring rows a thread
  *   product  CONTRACTION, of any kind and size: a block of threads a tile of 64 x 64
  *   huge, large, small, join, columns  CONTRACTION of floats (product.cuh); `lanes` is the plan
  *   copy_a, copy_b  CONTRACTION of floats: a dense copy of an operand at `scratch`, by batch, then
@@ -122,6 +123,7 @@ int bd_cfamily_words(const bd_kir *program);
 typedef struct bd_cfamily_loop {
     bool teams;     /* the points of a row may be divided among threads */
     int wide;       /* neighbours at once; 0: no entry for that */
+    int along;      /* the axis on which they lie */
     int held;       /* points a thread; 0: no such entry */
     int reductions; /* > 0: rows may be split; scratch: 16 bytes for each, row and split */
     bool down;      /* sums run down columns */
@@ -130,8 +132,8 @@ typedef struct bd_cfamily_loop {
 } bd_cfamily_loop;
 bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program);
 /* Whether wide entries reach this access by aligned pieces of `wide` elements, at most 16 bytes
- * each. The innermost axis is the last one of the program. */
-bool bd_cfamily_is_wide(const bd_kir *program, const bd_kir_instr *instr);
+ * each, along an axis. */
+bool bd_cfamily_is_wide(const bd_kir *program, int along, const bd_kir_instr *instr);
 /* A program's entries come in modules, compiled apart, and side by side: some take a second. */
 enum { BD_CFAMILY_MODULES_MOST = 5 };
 /* How many there are; sm_90: with those of its matrix instructions. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * LOOP programs by many threads: `wide` neighbours at once, a team of threads a row, many blocks
- * for few rows, or a block for 32 rows that are summed down columns. */
+ * LOOP programs by many threads: `wide` neighbours at once, a team of threads a row, or many blocks
+ * for few rows. */
 #include "backends/cfamily/parts.h"
 
 /* ---- neighbours at once ---- */
 
 /* Whether an earlier instruction, from `first` on, does the same with this access. */
-static bool seen_before(const bd_kir *program, int first, int number)
+static bool seen_before(const bd_printer *p, int first, int number)
 {
-    const bd_kir_instr *instr = &program->instrs[number];
+    const bd_kir_instr *instrs = p->program->instrs, *instr = &instrs[number];
     for (int i = first; i < number; i++)
-        if (program->instrs[i].code == instr->code && program->instrs[i].index == instr->index &&
-            bd_cfamily_is_wide(program, &program->instrs[i]))
+        if (instrs[i].code == instr->code && instrs[i].index == instr->index &&
+            bd_cfamily_is_wide(p->program, p->along, &instrs[i]))
             return true;
     return false;
 }
@@ -26,40 +26,42 @@ static bool same_for_rows(const bd_kir *program, const bd_kir_instr *instr)
     return true;
 }
 
-/* For each access that the instructions load (or store) wide, once: text with its buffer's type and
- * its number. */
-typedef enum wide_job { DECLARE_LOADS, LOAD, DECLARE_STORES, STORE } wide_job;
 typedef enum wide_choice { ALL, ROWS_OWN, SAME_FOR_ROWS } wide_choice;
 
-static void print_wide(bd_printer *p, int first, int count, int chunks, wide_job job,
+static void print_wide(bd_printer *p, int first, int count, int chunks, bd_wide_job job,
                        wide_choice choice)
 {
-    int code = job == DECLARE_LOADS || job == LOAD ? BD_KIR_LOAD : BD_KIR_STORE;
+    int code = job == BD_DECLARE_LOADS || job == BD_LOAD ? BD_KIR_LOAD : BD_KIR_STORE;
     for (int i = first; i < first + count; i++) {
         const bd_kir_instr *instr = &p->program->instrs[i];
-        if (instr->code != code || !bd_cfamily_is_wide(p->program, instr) ||
-            seen_before(p->program, first, i) ||
+        if (instr->code != code || !bd_cfamily_is_wide(p->program, p->along, instr) ||
+            seen_before(p, first, i) ||
             (choice != ALL && same_for_rows(p->program, instr) != (choice == SAME_FOR_ROWS)))
             continue;
         const bd_kir_access *access = &p->program->accesses[instr->index];
         const char *type =
             bd_print_memory_type((burn_dtype)p->program->buffers[access->buffer].dtype);
-        if (job == DECLARE_LOADS)
+        if (job == BD_DECLARE_LOADS)
             bd_text_add(&p->text, "pack<%s, %d> g%d[%d] = {};\n", type, p->wide, instr->index,
                         chunks);
-        else if (job == DECLARE_STORES)
+        else if (job == BD_DECLARE_STORES)
             bd_text_add(&p->text, "pack<%s, %d> o%d;\n", type, p->wide, instr->index);
-        if (job == DECLARE_LOADS || job == DECLARE_STORES)
+        if (job == BD_DECLARE_LOADS || job == BD_DECLARE_STORES)
             continue;
-        if (job == LOAD)
+        if (job == BD_LOAD)
             bd_text_add(&p->text, "g%d[c] = take<pack<%s, %d>>(&", instr->index, type, p->wide);
         else
             bd_text_add(&p->text, "give(&");
         bd_print_place(p, access);
-        if (job == STORE)
+        if (job == BD_STORE)
             bd_text_add(&p->text, ", o%d", instr->index);
         bd_text_add(&p->text, ");\n");
     }
+}
+
+void bd_print_wide(bd_printer *p, const bd_kir_phase *phase, int chunks, bd_wide_job job)
+{
+    print_wide(p, phase->first, phase->count, chunks, job, ALL);
 }
 
 /* "for (c ...) {" with the first neighbour's number in `chunk`, and whether it exists in `here`. */
@@ -80,11 +82,11 @@ static void print_chunk_positions(bd_printer *p)
 
 static void print_loads(bd_printer *p, int first, int count, int chunks, wide_choice choice)
 {
-    print_wide(p, first, count, chunks, DECLARE_LOADS, choice);
+    print_wide(p, first, count, chunks, BD_DECLARE_LOADS, choice);
     begin_chunks(p, chunks);
     bd_text_add(&p->text, "if (here) {\n");
     print_chunk_positions(p);
-    print_wide(p, first, count, chunks, LOAD, choice);
+    print_wide(p, first, count, chunks, BD_LOAD, choice);
     bd_text_add(&p->text, "}\n}\n");
 }
 
@@ -123,13 +125,13 @@ static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
     print_chunk_positions(p);
     bd_text_add(&p->text, "const i64 base = p%d;\n", inner);
     if (p->held) {
-        print_wide(p, phase->first, phase->count, chunks, DECLARE_LOADS, SAME_FOR_ROWS);
+        print_wide(p, phase->first, phase->count, chunks, BD_DECLARE_LOADS, SAME_FOR_ROWS);
         bd_text_add(&p->text, "if (here) {\n");
-        print_wide(p, phase->first, phase->count, chunks, LOAD, SAME_FOR_ROWS);
+        print_wide(p, phase->first, phase->count, chunks, BD_LOAD, SAME_FOR_ROWS);
         bd_text_add(&p->text, "}\n");
     }
     print_totals(p, phase, true);
-    print_wide(p, phase->first, phase->count, chunks, DECLARE_STORES, ALL);
+    print_wide(p, phase->first, phase->count, chunks, BD_DECLARE_STORES, ALL);
     bd_text_add(&p->text,
                 "#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
                 "const i64 at = chunk + j, p%d = base + j;\n",
@@ -139,7 +141,7 @@ static void print_points(bd_printer *p, const bd_kir_phase *phase, int chunks)
     print_totals(p, phase, false);
     if (p->held)
         bd_text_add(&p->text, "if (here) {\n");
-    print_wide(p, phase->first, phase->count, chunks, STORE, ALL);
+    print_wide(p, phase->first, phase->count, chunks, BD_STORE, ALL);
     bd_text_add(&p->text, "}\n}\n");
 }
 
@@ -163,13 +165,6 @@ void bd_print_vectors(bd_printer *p, const char *name, int wide)
 
 /* ---- reductions ---- */
 
-/* How the threads that share a row are called: their number, how many, and what joins them. */
-typedef struct sharing {
-    const char *member, *step, *join, *counter, *condition;
-} sharing;
-static const sharing TEAM = {"member", "team", "team_join<%d, %d>(r%d, team)", "row", "true"};
-static const sharing COLUMN = {"member", "8", "lanes_join<%d, %d>(r%d)", "group", "here"};
-
 static int count_reductions(const bd_kir *program)
 {
     int count = 0;
@@ -178,15 +173,14 @@ static int count_reductions(const bd_kir *program)
     return count;
 }
 
-static void print_join(bd_printer *p, int value, const sharing *by)
+static void print_join(bd_printer *p, int value)
 {
-    bd_text_add(&p->text, "r%d = ", value);
-    bd_text_add(&p->text, by->join, value, count_reductions(p->program), value);
-    bd_text_add(&p->text, ";\n");
+    bd_text_add(&p->text, "r%d = team_join<%d, %d>(r%d, team);\n", value, value,
+                count_reductions(p->program), value);
 }
 
 /* The parts that the blocks of a row saw: each puts its own, the last of them joins all. */
-static void print_parts(bd_printer *p, const bd_kir_phase *phase, const sharing *by, bool put)
+static void print_parts(bd_printer *p, const bd_kir_phase *phase, bool put)
 {
     int number = 0;
     for (int i = phase->first; i < phase->first + phase->count; i++) {
@@ -198,28 +192,28 @@ static void print_parts(bd_printer *p, const bd_kir_phase *phase, const sharing 
                         number, i + 1);
         } else {
             bd_text_add(&p->text,
-                        "r%d = decltype(r%d)::none();\n"
-                        "for (u32 k = %s; %s && k < splits; k += %s)\n"
-                        "r%d.join(get_part<decltype(r%d)>(scratch, (%d * (i64)splits + k) * count"
+                        "r%d = R%d::none();\n"
+                        "for (u32 k = member; k < splits; k += team)\n"
+                        "r%d.join(get_part<R%d>(scratch, (%d * (i64)splits + k) * count"
                         " + row));\n",
-                        i + 1, i + 1, by->member, by->condition, by->step, i + 1, i + 1, number);
-            print_join(p, i + 1, by);
+                        i + 1, i + 1, i + 1, i + 1, number);
+            print_join(p, i + 1);
         }
         number++;
     }
 }
 
-static void print_joins(bd_printer *p, const bd_kir_phase *phase, const sharing *by, bool splits)
+static void print_joins(bd_printer *p, const bd_kir_phase *phase, bool splits)
 {
     for (int i = phase->first; i < phase->first + phase->count; i++)
         if (bd_kir_is_reduce((bd_kir_code)p->program->instrs[i].code))
-            print_join(p, i + 1, by);
+            print_join(p, i + 1);
     if (!splits)
         return;
-    bd_text_add(&p->text, "if (splits > 1) {\nif (member == 0 && %s) {\n", by->condition);
-    print_parts(p, phase, by, true);
-    bd_text_add(&p->text, "}\nif (!is_last(counters + %s, splits)) return;\n", by->counter);
-    print_parts(p, phase, by, false);
+    bd_text_add(&p->text, "if (splits > 1) {\nif (member == 0) {\n");
+    print_parts(p, phase, true);
+    bd_text_add(&p->text, "}\nif (!is_last(counters + row, splits)) return;\n");
+    print_parts(p, phase, false);
     bd_text_add(&p->text, "}\n");
 }
 
@@ -283,14 +277,15 @@ static void print_each(bd_printer *p, const bd_kir_phase *phase, const team_entr
 }
 
 /* Blocks that a processor should hold, as the registers for what a row has in them allow. */
-static int held_at_once(const bd_kir *program, const team_entry *entry)
+static int held_at_once(const bd_printer *p, const team_entry *entry)
 {
     enum { REGISTERS = 65536, OTHERS = 16, ENOUGH = 4 };
+    const bd_kir *program = p->program;
     int bytes = 0;
     for (int i = 0; i < program->instr_count; i++) {
         const bd_kir_instr *instr = &program->instrs[i];
-        if (instr->code != BD_KIR_LOAD || !bd_cfamily_is_wide(program, instr) ||
-            seen_before(program, 0, i) || same_for_rows(program, instr))
+        if (instr->code != BD_KIR_LOAD || !bd_cfamily_is_wide(program, p->along, instr) ||
+            seen_before(p, 0, i) || same_for_rows(program, instr))
             continue;
         int buffer = program->accesses[instr->index].buffer;
         bytes += (int)burn_dtype_size((burn_dtype)program->buffers[buffer].dtype);
@@ -321,7 +316,7 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
     p->by_team = true;
     p->wide = entry->wide;
     p->held = entry->held ? &again : NULL;
-    p->at_once = entry->held ? held_at_once(p->program, entry) : 0;
+    p->at_once = entry->held ? held_at_once(p, entry) : 0;
     bd_print_entry(p, entry->name);
     p->at_once = 0;
     bd_print_extent(p, "count", BD_KIR_PARALLEL);
@@ -347,7 +342,7 @@ static void print_team_rows(bd_printer *p, const team_entry *entry, bool splits)
             bd_print_nothing(p, phase);
             print_divisors(p, phase, known);
             print_each(p, phase, entry);
-            print_joins(p, phase, &TEAM, splits);
+            print_joins(p, phase, splits);
             bd_print_results(p, phase);
         } else {
             p->wide = 0; /* what a row itself touches */
@@ -387,48 +382,10 @@ void bd_print_teams(bd_printer *p, const bd_cfamily_loop *loop)
 {
     bool splits = loop->reductions > 0;
     print_team_rows(p, &(team_entry){.name = "teams"}, splits);
-    if (!loop->wide)
+    if (!loop->wide || loop->down)
         return;
     print_team_rows(p, &(team_entry){"wides", loop->wide,
                                       chunks_of(p->program, loop->wide), false}, splits);
     if (loop->held)
         print_team_rows(p, &(team_entry){"held", loop->wide, loop->held / loop->wide, true}, false);
-}
-
-/* ---- sums down columns ---- */
-
-/* The ROW phases before or behind an EACH phase. */
-static void print_row_phases(bd_printer *p, const bd_kir_phase *each, bool behind)
-{
-    for (int i = 0; i < p->program->phase_count; i++) {
-        const bd_kir_phase *phase = &p->program->phases[i];
-        if (phase->kind == BD_KIR_ROW && (phase > each) == behind)
-            bd_print_phase(p, phase);
-    }
-}
-
-void bd_print_down(bd_printer *p)
-{
-    const bd_kir_phase *each = bd_print_find(p->program, BD_KIR_EACH);
-    bd_print_entry(p, "down");
-    bd_print_extent(p, "count", BD_KIR_PARALLEL);
-    bd_print_extent(p, "serial", BD_KIR_SERIAL);
-    bd_text_add(&p->text, "const u32 member = threadIdx.x / 32, piece = blockIdx.x %% splits;\n"
-                          "const i64 group = blockIdx.x / splits;\n"
-                          "const i64 row = group * 32 + threadIdx.x %% 32;\n"
-                          "const bool here = row < count;\ni64 left = here ? row : 0;\n");
-    bd_print_positions(p, BD_KIR_PARALLEL, "left");
-    print_row_phases(p, each, false);
-    bd_print_nothing(p, each);
-    bd_text_add(&p->text, "#pragma unroll 4\n"
-                          "for (i64 at = piece * 8 + member; here && at < serial; "
-                          "at += splits * 8) {\ni64 rest = at;\n");
-    bd_print_positions(p, BD_KIR_SERIAL, "rest");
-    bd_print_phase(p, each);
-    bd_text_add(&p->text, "}\n");
-    print_joins(p, each, &COLUMN, true);
-    bd_text_add(&p->text, "if (member > 0 || !here) return;\n");
-    bd_print_results(p, each);
-    print_row_phases(p, each, true);
-    bd_print_exit(p);
 }

@@ -315,6 +315,7 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                    {"wides", &kernel->wides},
                    {"held", &kernel->held},
                    {"down", &kernel->down},
+                   {"downs", &kernel->downs},
                    {"product", &kernel->product},
                    {"attend", &kernel->attend},
                    {"copy_a", &kernel->copy_a},
@@ -341,9 +342,10 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                           loop->teams,
                           loop->wide && !loop->teams,
                           loop->map && loop->wide,
-                          loop->wide && loop->teams,
+                          loop->wide && loop->teams && !loop->down,
                           loop->held > 0,
                           loop->down,
+                          loop->wide && loop->down,
                           family == BD_KIR_CONTRACTION,
                           family == BD_KIR_ATTENTION,
                           tiled && bd_cfamily_copies(kernel->program, BD_KIR_OPERAND_A),
@@ -385,7 +387,7 @@ static void describe_loop(bd_kernel *kernel)
         return;
     uint16_t *accesses = BD_ARENA_ARRAY(&kernel->arena, uint16_t, program->instr_count);
     for (int i = 0; i < program->instr_count; i++)
-        if (bd_cfamily_is_wide(program, &program->instrs[i]))
+        if (bd_cfamily_is_wide(program, kernel->loop.along, &program->instrs[i]))
             accesses[kernel->wide_count++] = program->instrs[i].index;
     kernel->wide_accesses = accesses;
 }

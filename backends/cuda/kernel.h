@@ -17,7 +17,8 @@ struct bd_kernel {
     void *modules[BD_CFAMILY_MODULES_MOST]; /* the driver's */
     int module_count;
     /* Functions; NULL: not of this program. */
-    void *rows, *rows_many, *parts, *vectors, *vectors_many, *teams, *wides, *held, *down;
+    void *rows, *rows_many, *parts, *vectors, *vectors_many, *teams, *wides, *held, *down,
+        *downs;
     void *product, *attend;
     void *copy_a, *copy_b, *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
     void *groups_64, *groups_128;

@@ -11,6 +11,8 @@ enum {
     FEW_BLOCKS = 4,      /* a processor; fewer: rows are split */
     PIECE = 8192,        /* points that a block of a split row has, at least */
     COLUMN_PIECE = 128,
+    COLUMN_BLOCKS = 8,      /* a processor */
+    WIDE_COLUMN_BLOCKS = 3, /* which have several columns a thread */
     SCRATCH_MOST = 256 << 20,
     PARTS_MOST = 64, /* threads a row that divide the places of its stores */
     PARTS_ROW = 64,  /* points of such a row, at least */
@@ -19,14 +21,14 @@ static const int64_t BLOCKS_MOST = 1 << 20; /* of maps: most often a thread has 
 
 /* Whether all wide pieces of an access are aligned; buffers are. */
 static bool is_aligned(const bd_kir *program, const int64_t *ints, const bd_kir_access *access,
-                       int wide)
+                       int wide, int along)
 {
     int64_t size = (int64_t)burn_dtype_size((burn_dtype)program->buffers[access->buffer].dtype);
     int64_t elements = bd_least(16 / size, wide);
     if (bd_kir_int_value(access->offset, ints) % elements != 0)
         return false;
-    for (int axis = 0; axis < program->axis_count - 1; axis++)
-        if (bd_kir_int_value(access->strides[axis], ints) % elements != 0 &&
+    for (int axis = 0; axis < program->axis_count; axis++)
+        if (axis != along && bd_kir_int_value(access->strides[axis], ints) % elements != 0 &&
             bd_kir_int_value(program->axes[axis].extent, ints) > 1)
             return false;
     return true;
@@ -35,13 +37,14 @@ static bool is_aligned(const bd_kir *program, const int64_t *ints, const bd_kir_
 static bool may_be_wide(const bd_kernel *kernel, const int64_t *ints)
 {
     const bd_kir *program = kernel->program;
-    int wide = kernel->loop.wide;
+    int wide = kernel->loop.wide, along = kernel->loop.along;
     if (!wide)
         return false;
-    if (bd_kir_int_value(program->axes[program->axis_count - 1].extent, ints) % wide != 0)
+    if (bd_kir_int_value(program->axes[along].extent, ints) % wide != 0)
         return false;
     for (int i = 0; i < kernel->wide_count; i++)
-        if (!is_aligned(program, ints, &program->accesses[kernel->wide_accesses[i]], wide))
+        if (!is_aligned(program, ints, &program->accesses[kernel->wide_accesses[i]], wide,
+                        along))
             return false;
     return true;
 }
@@ -91,17 +94,19 @@ static bd_cuda_grid by_parts(const bd_kernel *kernel, int processors, int64_t ro
                           .splits = (unsigned)power};
 }
 
-static bd_cuda_grid by_columns(const bd_kernel *kernel, int processors, int64_t rows,
-                               int64_t serial)
+static bd_cuda_grid by_columns(const bd_kernel *kernel, const int64_t *ints, int processors,
+                               int64_t rows, int64_t serial)
 {
-    int64_t groups = bd_ceiling(rows, BD_CFAMILY_WARP);
-    bd_cuda_grid grid = {.function = kernel->down,
+    int64_t wide = (int64_t)BD_CFAMILY_WARP * kernel->loop.wide;
+    bool wides = rows >= wide && may_be_wide(kernel, ints);
+    int64_t groups = bd_ceiling(rows, wides ? wide : BD_CFAMILY_WARP);
+    bd_cuda_grid grid = {.function = wides ? kernel->downs : kernel->down,
                          .blocks = (unsigned)groups,
                          .lanes = rows,
                          .team = BD_CFAMILY_WARP,
                          .splits = 1};
     split(&grid, kernel, rows, groups, serial / COLUMN_PIECE,
-          (int64_t)processors * FEW_BLOCKS * 2);
+          (int64_t)processors * (wides ? WIDE_COLUMN_BLOCKS : COLUMN_BLOCKS));
     return grid;
 }
 
@@ -109,7 +114,7 @@ static bd_cuda_grid by_teams(const bd_kernel *kernel, const int64_t *ints, int p
                              int64_t rows, int64_t serial)
 {
     int64_t slot_bytes = kernel->program->slot_count * serial * 8;
-    bool wide = may_be_wide(kernel, ints);
+    bool wide = kernel->wides && may_be_wide(kernel, ints);
     bool held = wide && serial <= (int64_t)kernel->loop.held * BD_CFAMILY_THREADS;
     int64_t warp_row = held ? (int64_t)kernel->loop.held * BD_CFAMILY_WARP : WARP_ROW;
     bool few = rows < (int64_t)processors * FEW_BLOCKS && serial > BD_CFAMILY_WARP * 4;
@@ -141,7 +146,7 @@ bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int
     if (rows == 0)
         return (bd_cuda_grid){.function = kernel->rows};
     if (kernel->loop.down && serial > SHORT_ROW && rows >= BD_CFAMILY_WARP)
-        return by_columns(kernel, processors, rows, serial);
+        return by_columns(kernel, ints, processors, rows, serial);
     if (kernel->loop.teams && serial > SHORT_ROW)
         return by_teams(kernel, ints, processors, rows, serial);
     if (kernel->loop.parts && serial >= PARTS_ROW &&

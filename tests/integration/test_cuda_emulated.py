@@ -79,6 +79,18 @@ ROWS = """
     s = y.amax(0)
     near(s, x.numpy().max(0) * np.float32(3), 0)
     near(y, x.numpy() * np.float32(3), 0)
+    for dtype, columns in ((burn.float32, 132), (burn.bfloat16, 264), (burn.bfloat16, 258)):  # several columns a thread, or one
+        x = burn.tensor(rng.standard_normal((3000, columns)).astype(np.float32)).to(dtype)
+        z = burn.tensor(rng.standard_normal((3000, columns)).astype(np.float32))
+        X, Z = x.float().numpy().astype(np.float64), z.numpy().astype(np.float64)
+        for got, want, limit in ((x.float().sum(0), X.sum(0), 1e-6), ((x.float() * z).sum(0), (X * Z).sum(0), 1e-6),
+                                 (x.amax(0), X.max(0), 0), (x.argmax(0).float(), X.argmax(0), 0)):
+            near(got, want, limit)
+        w, b = (burn.nn.Parameter(burn.ones(columns)) for _ in "wb")
+        F.layer_norm(z, (columns,), w, b).mul(x.float()).sum().backward()
+        n = Z - Z.mean(-1, keepdims=True)
+        near(w.grad, (n / np.sqrt((n * n).mean(-1, keepdims=True) + 1e-5) * X).sum(0), 1e-5)
+        near(b.grad, X.sum(0), 1e-6)
     X, B = rng.standard_normal((3000, 67)).astype(np.float32), rng.standard_normal(67).astype(np.float32)
     b = burn.nn.Parameter(burn.tensor(B))
     optimizer, m, v, B = burn.optim.Adam([b], 0.1), 0, 0, B.astype(np.float64)

@@ -460,7 +460,7 @@ API nvrtcCompileProgram(void *which, int count, const char *const *options)
 {
     (void)count, (void)options;
     program *made = which;
-    char folder[] = "/tmp/burn-emulator-XXXXXX", source[64], object[64], command[512];
+    char folder[] = "/tmp/burn-emulator-XXXXXX", source[64], object[64], command[1024];
     if (!dlopen(BUILTINS, RTLD_NOW | RTLD_NOLOAD)) {
         snprintf(made->log, LOG_BYTES, "nvrtc: error: failed to open %s.", BUILTINS);
         return COMPILE_ERROR;
@@ -469,8 +469,8 @@ API nvrtcCompileProgram(void *which, int count, const char *const *options)
         return COMPILE_ERROR;
     snprintf(source, sizeof source, "%s/kernel.cu", folder);
     snprintf(object, sizeof object, "%s/kernel.so", folder);
-    snprintf(command, sizeof command, "python3 %s/compile.py %s %s 2>&1", EMULATOR_FOLDER, source,
-             object);
+    snprintf(command, sizeof command, "%s -IS %s/compile.py %s %s 2>&1", EMULATOR_PYTHON,
+             EMULATOR_FOLDER, source, object);
     int code = write_all(source, made->source, strlen(made->source));
     FILE *said = code ? NULL : popen(command, "r");
     if (said) {

@@ -95,6 +95,64 @@ static void print_tiled(bd_printer *p, const char *name, int at_once, const char
     bd_print_exit(p);
 }
 
+/* The place of `chunk`, a number of sums, on all axes. */
+static void print_sum_positions(bd_printer *p)
+{
+    bd_text_add(&p->text, "const i64 row = over(chunk, n_count), outer = over(row, m_count);\n"
+                          "i64 n = chunk - row * n_count, m = row - outer * m_count;\n"
+                          "i64 batch = outer;\n");
+    bd_print_positions(p, BD_KIR_BATCH, "batch");
+    bd_print_positions(p, BD_KIR_M, "m");
+    bd_print_positions(p, BD_KIR_N, "n");
+}
+
+static void print_chunks(bd_printer *p, int chunks)
+{
+    bd_text_add(&p->text,
+                "#pragma unroll\nfor (int c = 0; c < %d; c++) {\n"
+                "const i64 chunk = first + c * step;\nif (chunk < total) {\n",
+                chunks);
+    print_sum_positions(p);
+}
+
+/* `join` by pieces of 16 bytes: rows of sums as they lie, some runs at a time. */
+static void print_joins(bd_printer *p, const bd_cfamily_loop *loop, bool bf16)
+{
+    const bd_kir_phase *end = bd_print_find(p->program, BD_KIR_EPILOGUE);
+    const char *half = bf16 ? "true" : "false";
+    const int chunks = BD_CFAMILY_JOINS_RUNS;
+    if (!loop->wide || !bd_print_wants(p, "joins"))
+        return;
+    p->wide = loop->wide;
+    p->along = loop->along;
+    bd_print_entry(p, "joins");
+    bd_print_extents(p);
+    bd_text_add(&p->text,
+                "const i64 total = batch_count * m_count * n_count;\n"
+                "const i64 step = (i64)gridDim.x * 256 * %d;\n"
+                "for (i64 first = ((i64)blockIdx.x * 256 + threadIdx.x) * %d; first < total;"
+                " first += step * %d) {\nfloat sums[%d][%d];\n",
+                p->wide, p->wide, chunks, chunks, p->wide);
+    bd_print_wide(p, end, chunks, BD_DECLARE_LOADS);
+    print_chunks(p, chunks);
+    bd_text_add(&p->text, "take_sums<%s>(sums[c], scratch, lanes, chunk, total);\n", half);
+    bd_print_wide(p, end, chunks, BD_LOAD);
+    bd_text_add(&p->text, "}\n}\n");
+    print_chunks(p, chunks);
+    bd_text_add(&p->text, "const i64 base = p%d;\n", p->along);
+    bd_print_wide(p, end, chunks, BD_DECLARE_STORES);
+    bd_text_add(&p->text,
+                "#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
+                "const i64 p%d = base + j;\nconst float acc = sums[c][j];\n",
+                p->wide, p->along);
+    bd_print_phase(p, end);
+    bd_text_add(&p->text, "}\n");
+    bd_print_wide(p, end, chunks, BD_STORE);
+    bd_text_add(&p->text, "}\n}\n}\n");
+    bd_print_exit(p);
+    p->wide = 0;
+}
+
 static void print_copies(bd_printer *p, const char *type)
 {
     char call[120];
@@ -130,6 +188,8 @@ void bd_print_contraction(bd_printer *p)
     print_tiled(p, "join", 0,
                 element == BURN_BF16 ? "join_pieces<true>(with_epilogue, z, lanes, scratch);\n"
                                      : "join_pieces<false>(with_epilogue, z, lanes, scratch);\n");
+    bd_cfamily_loop loop = bd_cfamily_loop_of(p->program);
+    print_joins(p, &loop, element == BURN_BF16);
     print_copies(p, !half ? "float" : element == BURN_BF16 ? "half_element<true>"
                                                            : "half_element<false>");
     if (bd_print_wants(p, "huge") && bd_cfamily_has_huge_tiles(p->program)) {

@@ -136,13 +136,16 @@ void bd_print_down(bd_printer *p, const char *name, int wide)
                 p->columns);
     bd_print_positions(p, BD_KIR_PARALLEL, "left");
     bd_text_add(&p->text, "const i64 base = p%d;\n", p->along);
-    print_row_phases(p, each, false);
+    if (!wide)
+        print_row_phases(p, each, false);
     bd_print_nothing(p, each);
     print_sums(p, each);
     print_joins(p, each);
     begin_column_points(p);
-    bd_print_results(p, each);
     p->wide = 0; /* what a column itself touches */
+    if (wide)
+        print_row_phases(p, each, false); /* which may wait till here */
+    bd_print_results(p, each);
     print_row_phases(p, each, true);
     bd_text_add(&p->text, "}\n");
     bd_print_exit(p);

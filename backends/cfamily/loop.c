@@ -190,12 +190,30 @@ static bool runs_down(const bd_kir *program)
     return found;
 }
 
+/* Whether what a row does before an EACH phase may as well be done behind it. */
+static bool may_wait(const bd_kir *program, const bd_kir_phase *each)
+{
+    bool early[BD_KIR_INSTRS_MAX + 1] = {false};
+    for (const bd_kir_phase *phase = program->phases; phase < each; phase++)
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            early[i + 1] = phase->kind == BD_KIR_ROW;
+            if (stores(program->instrs[i].code))
+                return false;
+        }
+    for (int i = each->first; i < each->first + each->count; i++)
+        for (int k = 0; k < 3; k++)
+            if (early[program->instrs[i].operands[k]] || stores(program->instrs[i].code))
+                return false;
+    return true;
+}
+
 /* Columns that a thread sums at once: all that they have seen is in registers, and nothing else. */
 static int wide_down(const bd_kir *program, const bd_cfamily_loop *loop)
 {
     enum { COLUMNS_MOST = 4, SEEN_MOST = 16 };
-    for (int p = 0; program->phases[p].kind != BD_KIR_EACH; p++)
-        if (program->phases[p].kind == BD_KIR_ROW)
+    const bd_kir_phase *each = bd_print_find(program, BD_KIR_EACH);
+    for (const bd_kir_phase *phase = program->phases; phase < each; phase++)
+        if (phase->kind == BD_KIR_ROW && !may_wait(program, each))
             return 0;
     int wide = loop->wide < COLUMNS_MOST ? loop->wide : COLUMNS_MOST;
     while (wide > 1 && wide * loop->reductions > SEEN_MOST)
@@ -236,10 +254,51 @@ static bd_kir_value place_of_stores(const bd_kir *program)
     return store->operands[1] > each->first ? store->operands[1] : 0;
 }
 
+/* Whether an epilogue loads and stores, along an axis, only what lies side by side. */
+static bool ends_wide(const bd_kir *program, const bd_kir_phase *end, int along)
+{
+    for (int i = end->first; i < end->first + end->count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (!touches(instr->code) || bd_cfamily_is_wide(program, along, instr))
+            continue;
+        bool near = instr->code == BD_KIR_LOAD &&
+                    bd_kir_int_is(program->accesses[instr->index].strides[along], 0);
+        if (!near || instr->guard >= 0)
+            return false;
+    }
+    return !loads_own_stores(program, end);
+}
+
+/* Neighbours in a row of sums: as many as 16 bytes have of the longest type that rows have of their
+ * own. */
+static void describe_joins(const bd_kir *program, bd_cfamily_loop *loop)
+{
+    const bd_kir_phase *end = bd_print_find(program, BD_KIR_EPILOGUE);
+    int along = bd_kir_axis_of(program, BD_KIR_N), longest = 2;
+    if (bd_cfamily_tiles_of(program) == BD_CFAMILY_NO_TILES || along < 0 ||
+        !ends_wide(program, end, along))
+        return;
+    for (int i = end->first; i < end->first + end->count; i++) {
+        const bd_kir_instr *instr = &program->instrs[i];
+        if (!bd_cfamily_is_wide(program, along, instr))
+            continue;
+        const bd_kir_access *access = &program->accesses[instr->index];
+        int bytes = (int)burn_dtype_size((burn_dtype)program->buffers[access->buffer].dtype);
+        bool own = bytes > 4;
+        for (int axis = 0; axis < program->axis_count; axis++)
+            own |= axis != along && !bd_kir_int_is(access->strides[axis], 0);
+        longest = own && bytes > longest ? bytes : longest;
+    }
+    loop->along = along;
+    loop->wide = longest > 4 ? 0 : 16 / longest;
+}
+
 bd_cfamily_loop bd_cfamily_loop_of(const bd_kir *program)
 {
     bd_cfamily_loop loop = {0};
     bool map = !bd_print_find(program, BD_KIR_EACH);
+    if (program->family == BD_KIR_CONTRACTION)
+        describe_joins(program, &loop);
     if (program->family != BD_KIR_LOOP)
         return loop;
     loop.teams = shares_rows(program);

@@ -21,6 +21,7 @@
  *   downs    the same, `wide` neighbouring rows a thread
  *   product  CONTRACTION, of any kind and size: a block of threads a tile of 64 x 64
  *   huge, large, small, join, columns  CONTRACTION of floats (product.cuh); `lanes` is the plan
+ *   joins    join of sums that lie row by row, by pieces of 16 bytes
  *   copy_a, copy_b  CONTRACTION of floats: a dense copy of an operand at `scratch`, by batch, then
  *            k and rows, or rows and k if `lanes` says BY_DEPTH; 256 x 32 elements a block
  *   attend   ATTENTION: a block of threads a query
@@ -105,6 +106,7 @@ enum {
     BD_CFAMILY_PIECES_MOST = 0xffff,
     BD_CFAMILY_COPY_ROWS = 256,
     BD_CFAMILY_COPY_DEPTH = 32,
+    BD_CFAMILY_JOINS_RUNS = 2, /* of neighbours: a thread of `joins` has so many at a time */
     BD_CFAMILY_JOIN_ROWS = 8, /* a thread of `join` has so many at a time */
     BD_CFAMILY_LARGE = 128, /* rows and columns of a tile; of a huge one 128 and 256 */
     BD_CFAMILY_SMALL = 64,
@@ -119,10 +121,10 @@ enum {
 
 /* Arguments passed by value; 0: they lie in the GPU's memory, at `table`. */
 int bd_cfamily_words(const bd_kir *program);
-/* The entries of a LOOP program, and what it may be split by. */
+/* The entries of a LOOP program, and what it may be split by; of others only `wide` is set. */
 typedef struct bd_cfamily_loop {
     bool teams;     /* the points of a row may be divided among threads */
-    int wide;       /* neighbours at once; 0: no entry for that */
+    int wide;       /* neighbours at once, of a CONTRACTION in `joins`; 0: no entry for that */
     int along;      /* the axis on which they lie */
     int held;       /* points a thread; 0: no such entry */
     int reductions; /* > 0: rows may be split; scratch: 16 bytes for each, row and split */

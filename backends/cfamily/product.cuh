@@ -505,6 +505,29 @@ FN void join_pieces(const E &with_epilogue, const extents &z, i64 plan, const ch
     }
 }
 
+// The same sums of neighbours: of those from number `first` on, of `all`.
+template <bool BF16, int N>
+FN void take_sums(float (&to)[N], const char *scratch, i64 plan, i64 first, i64 all)
+{
+    if (plan & SUMS_HALF) {
+        const auto some = take<pack<u16, N>>((const u16 *)scratch + first);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            to[j] = half_value<BF16>(some.get(j));
+        return;
+    }
+    const int pieces = (int)(plan & 0xffff);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        to[j] = 0.0f;
+    for (int p = 0; p < pieces; p++) {
+        const auto some = take<pack<float, N>>((const float *)scratch + p * all + first);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            to[j] += some.get(j);
+    }
+}
+
 // ---- dense copies of operands that are no matrices in memory ----
 FN void put_element(float *to, float value) { *to = value; }
 template <bool BF16> struct half_element {

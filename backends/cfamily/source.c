@@ -108,7 +108,8 @@ static const struct {
     int module, cost;
 } apart[] = {{"large", BD_KIR_CONTRACTION, 1, 30},   {"small", BD_KIR_CONTRACTION, 2, 20},
              {"copy_a", BD_KIR_CONTRACTION, 2, 10},  {"copy_b", BD_KIR_CONTRACTION, 2, 10},
-             {"join", BD_KIR_CONTRACTION, 3, 25},    {"huge", BD_KIR_CONTRACTION, 4, 35},
+             {"join", BD_KIR_CONTRACTION, 3, 25},    {"joins", BD_KIR_CONTRACTION, 3, 10},
+             {"huge", BD_KIR_CONTRACTION, 4, 35},
              {"attend_64", BD_KIR_ATTENTION, 1, 70}, {"attend_128", BD_KIR_ATTENTION, 2, 110},
              {"groups_64", BD_KIR_ATTENTION, 3, 80}, {"groups_128", BD_KIR_ATTENTION, 4, 120}};
 enum { APART = sizeof apart / sizeof *apart, COST = 20 /* of module 0 */ };

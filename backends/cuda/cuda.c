@@ -324,6 +324,7 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                    {"large", &kernel->large},
                    {"small", &kernel->small},
                    {"join", &kernel->join},
+                   {"joins", &kernel->joins},
                    {"columns", &kernel->columns},
                    {"attend_64", &kernel->attend_64},
                    {"attend_128", &kernel->attend_128},
@@ -340,7 +341,7 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                           loop->map,
                           loop->parts,
                           loop->teams,
-                          loop->wide && !loop->teams,
+                          loop->map && loop->wide,
                           loop->map && loop->wide,
                           loop->wide && loop->teams && !loop->down,
                           loop->held > 0,
@@ -350,7 +351,7 @@ static bd_error *find_functions(bd_device *device, bd_kernel *kernel)
                           family == BD_KIR_ATTENTION,
                           tiled && bd_cfamily_copies(kernel->program, BD_KIR_OPERAND_A),
                           tiled && bd_cfamily_copies(kernel->program, BD_KIR_OPERAND_B),
-                          huge, tiled, tiled, tiled, columns, attends, attends,
+                          huge, tiled, tiled, tiled, tiled && loop->wide, columns, attends, attends,
                           groups, groups};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (there[i])
@@ -386,7 +387,9 @@ static void describe_loop(bd_kernel *kernel)
     if (!kernel->loop.wide)
         return;
     uint16_t *accesses = BD_ARENA_ARRAY(&kernel->arena, uint16_t, program->instr_count);
-    for (int i = 0; i < program->instr_count; i++)
+    bool all = program->family == BD_KIR_LOOP; /* else an epilogue, which stands last */
+    for (int i = all ? 0 : program->phases[program->phase_count - 1].first;
+         i < program->instr_count; i++)
         if (bd_cfamily_is_wide(program, kernel->loop.along, &program->instrs[i]))
             accesses[kernel->wide_count++] = program->instrs[i].index;
     kernel->wide_accesses = accesses;

@@ -20,7 +20,7 @@ struct bd_kernel {
     void *rows, *rows_many, *parts, *vectors, *vectors_many, *teams, *wides, *held, *down,
         *downs;
     void *product, *attend;
-    void *copy_a, *copy_b, *huge, *large, *small, *join, *columns, *attend_64, *attend_128;
+    void *copy_a, *copy_b, *huge, *large, *small, *join, *joins, *columns, *attend_64, *attend_128;
     void *groups_64, *groups_128;
     bd_cfamily_loop loop;
     const uint16_t *wide_accesses; /* those that wide entries reach by wide pieces */
@@ -43,10 +43,13 @@ typedef struct bd_cuda_grid {
     bool by_library; /* if it can: `blas`, then `join` if that is not direct */
     bd_cuda_blas_form blas;
     unsigned copy_blocks[2], join_blocks;
+    unsigned joins_blocks; /* of `joins`, where it may do what `join` does; or 0 */
     bool convolves; /* by the library, if it can: `dnn`, then likewise */
     bd_cuda_dnn_form dnn;
 } bd_cuda_grid;
 bd_cuda_grid bd_cuda_grid_of(const bd_kernel *kernel, const int64_t *ints, int processors);
+/* Whether the sizes let wide entries reach what they do by whole pieces. */
+bool bd_cuda_may_be_wide(const bd_kernel *kernel, const int64_t *ints);
 bd_cuda_grid bd_cuda_loop_grid(const bd_kernel *kernel, const int64_t *ints, int processors);
 /* False if this product is for the function `product`. */
 bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int processors,

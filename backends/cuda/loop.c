@@ -34,7 +34,7 @@ static bool is_aligned(const bd_kir *program, const int64_t *ints, const bd_kir_
     return true;
 }
 
-static bool may_be_wide(const bd_kernel *kernel, const int64_t *ints)
+bool bd_cuda_may_be_wide(const bd_kernel *kernel, const int64_t *ints)
 {
     const bd_kir *program = kernel->program;
     int wide = kernel->loop.wide, along = kernel->loop.along;
@@ -53,7 +53,7 @@ static bool may_be_wide(const bd_kernel *kernel, const int64_t *ints)
 static bd_cuda_grid by_threads(const bd_kernel *kernel, const int64_t *ints, int64_t rows,
                                int64_t slot_bytes)
 {
-    bool wide = !kernel->loop.teams && may_be_wide(kernel, ints);
+    bool wide = !kernel->loop.teams && bd_cuda_may_be_wide(kernel, ints);
     bd_cuda_grid grid = {.function = wide ? kernel->vectors : kernel->rows, .team = 1, .splits = 1};
     int64_t most = BLOCKS_MOST * BD_CFAMILY_THREADS;
     int64_t lanes = bd_least(bd_ceiling(rows, wide ? kernel->loop.wide : 1), most);
@@ -98,7 +98,7 @@ static bd_cuda_grid by_columns(const bd_kernel *kernel, const int64_t *ints, int
                                int64_t rows, int64_t serial)
 {
     int64_t wide = (int64_t)BD_CFAMILY_WARP * kernel->loop.wide;
-    bool wides = rows >= wide && may_be_wide(kernel, ints);
+    bool wides = rows >= wide && bd_cuda_may_be_wide(kernel, ints);
     int64_t groups = bd_ceiling(rows, wides ? wide : BD_CFAMILY_WARP);
     bd_cuda_grid grid = {.function = wides ? kernel->downs : kernel->down,
                          .blocks = (unsigned)groups,
@@ -114,7 +114,7 @@ static bd_cuda_grid by_teams(const bd_kernel *kernel, const int64_t *ints, int p
                              int64_t rows, int64_t serial)
 {
     int64_t slot_bytes = kernel->program->slot_count * serial * 8;
-    bool wide = kernel->wides && may_be_wide(kernel, ints);
+    bool wide = kernel->wides && bd_cuda_may_be_wide(kernel, ints);
     bool held = wide && serial <= (int64_t)kernel->loop.held * BD_CFAMILY_THREADS;
     int64_t warp_row = held ? (int64_t)kernel->loop.held * BD_CFAMILY_WARP : WARP_ROW;
     bool few = rows < (int64_t)processors * FEW_BLOCKS && serial > BD_CFAMILY_WARP * 4;

@@ -95,7 +95,9 @@ static bool by_library(batch *b, const bd_cuda_grid *grid, const bd_kernel *kern
     parameters[SCRATCH] = &sums;
     plan = (form->halves ? BD_CFAMILY_SUMS_HALF : 0) | 1;
     bool done = !b->error && bd_cuda_blas_run(b->device, form, arguments->buffers, scratch);
-    if (done && !form->direct)
+    if (done && !form->direct && grid->joins_blocks)
+        launch_one(b, kernel->joins, grid->joins_blocks, BD_CFAMILY_THREADS, 0, parameters);
+    else if (done && !form->direct)
         launch_one(b, kernel->join, grid->join_blocks, BD_CFAMILY_THREADS, 0, parameters);
     parameters[SCRATCH] = own[0];
     parameters[LANES] = own[1];

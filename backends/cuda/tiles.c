@@ -233,6 +233,15 @@ static int64_t blocks_to_join(const sizes *z, int processors)
     return bd_least(blocks, (int64_t)processors * JOIN_BLOCKS);
 }
 
+/* 0: sums do not lie as `joins` would take them. */
+static int64_t blocks_of_joins(const bd_kernel *kernel, const int64_t *ints, const sizes *z)
+{
+    if (!kernel->joins || !bd_cuda_may_be_wide(kernel, ints))
+        return 0;
+    int64_t each = (int64_t)BD_CFAMILY_THREADS * kernel->loop.wide * BD_CFAMILY_JOINS_RUNS;
+    return bd_least(bd_ceiling(z->batch * z->m * z->n, each), BLOCKS_MOST);
+}
+
 bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int processors,
                           bd_cuda_grid *out)
 {
@@ -261,9 +270,10 @@ bool bd_cuda_product_grid(const bd_kernel *kernel, const int64_t *ints, int proc
                           .blocks = (unsigned)(best.tiles * best.pieces),
                           .lanes = plan | best.pieces,
                           .shared_bytes = room_of(kernel->tiles, best.kind)};
+    out->joins_blocks = (unsigned)blocks_of_joins(kernel, ints, &z);
     if (best.pieces > 1) {
-        out->then = kernel->join;
-        out->then_blocks = (unsigned)join_blocks;
+        out->then = out->joins_blocks ? kernel->joins : kernel->join;
+        out->then_blocks = out->joins_blocks ? out->joins_blocks : (unsigned)join_blocks;
         out->scratch_bytes = (size_t)(best.pieces * z.batch * z.m * z.n) * 4;
     }
     double work = (double)z.batch * (double)z.m * (double)z.n * (double)z.k;

@@ -91,17 +91,18 @@ ROWS = """
         n = Z - Z.mean(-1, keepdims=True)
         near(w.grad, (n / np.sqrt((n * n).mean(-1, keepdims=True) + 1e-5) * X).sum(0), 1e-5)
         near(b.grad, X.sum(0), 1e-6)
-    X, B = rng.standard_normal((3000, 67)).astype(np.float32), rng.standard_normal(67).astype(np.float32)
-    b = burn.nn.Parameter(burn.tensor(B))
-    optimizer, m, v, B = burn.optim.Adam([b], 0.1), 0, 0, B.astype(np.float64)
-    for step in (1, 2, 3):
-        optimizer.zero_grad()
-        ((burn.tensor(X) + b) ** 2).mean(0).sum().backward()
-        optimizer.step()
-        g = 2 * (X + B).mean(0)
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        B = B - 0.1 * m / (1 - 0.9 ** step) / (np.sqrt(v / (1 - 0.999 ** step)) + 1e-8)
-    near(b.detach(), B, 1e-5)
+    for columns in (67, 132):  # the update stands behind the sum
+        X, B = rng.standard_normal((3000, columns)).astype(np.float32), rng.standard_normal(columns).astype(np.float32)
+        b = burn.nn.Parameter(burn.tensor(B))
+        optimizer, m, v, B = burn.optim.Adam([b], 0.1), 0, 0, B.astype(np.float64)
+        for step in (1, 2, 3):
+            optimizer.zero_grad()
+            ((burn.tensor(X) + b) ** 2).mean(0).sum().backward()
+            optimizer.step()
+            g = 2 * (X + B).mean(0)
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+            B = B - 0.1 * m / (1 - 0.9 ** step) / (np.sqrt(v / (1 - 0.999 ** step)) + 1e-8)
+        near(b.detach(), B, 1e-5)
     X = [rng.standard_normal(size).astype(np.float32) for size in (3, 64, 1001, 4096, 1)]  # one launch updates all
     many = [burn.nn.Parameter(burn.tensor(x)) for x in X]
     optimizer = burn.optim.SGD(many, 0.1)
@@ -297,6 +298,13 @@ PRODUCTS = """
         near(o.transpose(1, 2).reshape(2, 96, 192) @ p, O.transpose(0, 2, 1, 3).reshape(2, 96, 192) @ P, limit)
         near(F.linear(q.reshape(2, 96, 192), w.view(-1)[:192 * 300].view(300, 192), w.view(-1)[:300]),
              Q.reshape(2, 96, 192) @ W.reshape(-1)[:192 * 300].reshape(300, 192).T + W.reshape(-1)[:300], limit)
+        (u, U), (c, C), (r, R) = normal(dtype, 256, 192), normal(dtype, 256), normal(burn.float32, 2, 96, 256)
+        burn.sync()  # rows of sums by pieces of 16 bytes, beside a sum that others read too
+        h, H = F.linear(q.reshape(2, 96, 192), u, c), Q.reshape(2, 96, 192) @ U.T + C
+        near(F.relu(h).float() + r, np.maximum(H, 0) + R, 2 * limit)
+        near(h, H, limit)
+        with burn.autocast("cuda", burn.bfloat16, enabled=dtype == burn.bfloat16):  # a bias of 32 bits beside sums of 16
+            near(F.linear(q.reshape(2, 96, 192), u, c.float() if dtype == burn.bfloat16 else c), H, limit)
     print("ok")
 """
 

@@ -7,6 +7,7 @@ import ctypes
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import ssl
@@ -358,9 +359,9 @@ def test_a_byte_that_is_another(transport, tmp_path):
 def test_a_compiler_that_fails(tmp_path):
     """A stub in the compiler's place, which fails, dies or takes its time: the op's result is an error, everything else goes
     on, and the kernel is made once the compiler works again in another trace."""
-    mood, real = tmp_path / "mood", sys.executable
+    mood, real = tmp_path / "mood", shutil.which("clang++-19")
     (tmp_path / "cache").mkdir(mode=0o700)
-    stub = tmp_path / "python3"
+    stub = tmp_path / "clang++-19"  # which emulator/compile.py calls
     stub.write_text(textwrap.dedent(f"""\
         #!/bin/sh
         case "$(cat {mood})" in

@@ -50,8 +50,9 @@ static void print_product(bd_printer *p)
     bd_print_extent(p, "n_count", BD_KIR_N);
     bd_print_extent(p, "k_count", BD_KIR_K);
     bd_text_add(&p->text,
-                "__shared__ acc_t a_slice[16][65], b_slice[16][65];\n"
-                "__shared__ acc_t tile_sums[64][64];\n"
+                "__shared__ acc_t tile_sums[64][64];\n" /* doubles leave no room beside it */
+                "acc_t (*const a_slice)[65] = (acc_t (*)[65])tile_sums;\n"
+                "acc_t (*const b_slice)[65] = a_slice + 16;\n"
                 "const i64 m_tiles = (m_count + 63) / 64, n_tiles = (n_count + 63) / 64;\n"
                 "const int y = threadIdx.x / 16, x = threadIdx.x %% 16;\n"
                 "for (i64 tile = blockIdx.x; tile < batch_count * m_tiles * n_tiles;"
@@ -73,7 +74,7 @@ static void print_product(bd_printer *p)
                 "#pragma unroll\nfor (int j = 0; j < 4; j++)\n"
                 "sums[i][j] = k_fma(a[i], b[j], sums[i][j]);\n}\n__syncthreads();\n}\n");
     print_epilogue(p);
-    bd_text_add(&p->text, "}\n");
+    bd_text_add(&p->text, "__syncthreads();\n}\n");
     bd_print_exit(p);
 }
 

@@ -185,8 +185,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     bd_error *error = read_all(&config, &arguments, &environment);
     if (!error) {
         look(&config);
-        if (arguments.count == 1 && environment.count == 0)
-            print_and_read(&config, size);
+        if (arguments.count == 1 && environment.count == 0 && size % 4 == 0) /* half of a run */
+            print_and_read(&config, size / 4);
     }
     bd_error_free(error);
     bd_config_deinit(&config);

@@ -121,7 +121,7 @@ enum {
 
 /* Arguments passed by value; 0: they lie in the GPU's memory, at `table`. */
 int bd_cfamily_words(const bd_kir *program);
-/* The entries of a LOOP program, and what it may be split by; of others only `wide` is set. */
+/* The entries of a LOOP program, and what it may be split by; of a CONTRACTION `wide`, `along`. */
 typedef struct bd_cfamily_loop {
     bool teams;     /* the points of a row may be divided among threads */
     int wide;       /* neighbours at once, of a CONTRACTION in `joins`; 0: no entry for that */

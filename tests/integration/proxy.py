@@ -13,6 +13,7 @@ class Proxy:
         self.port, self.random, self.range, self.cuts, self.closes = port, random.Random(seed), (least, most), cuts, closes
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.connections, self.mood, self.socks = 0, "passes", []
+        self.threads, self.whole = [], False  # whole: the client ended the last one, and all that it sent was passed on
         threading.Thread(target=self.accept, daemon=True).start()
 
     def url(self, scheme="tcp"):
@@ -43,14 +44,19 @@ class Proxy:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             left = [self.random.randint(*self.range) if self.cuts > 0 else 1 << 60]
             self.cuts -= 1
-            for source, target in ((near, far), (far, near)):
-                threading.Thread(target=self.pass_on, args=(source, target, left), daemon=True).start()
+            self.whole = False
+            threads = [threading.Thread(target=self.pass_on, args=way, daemon=True)
+                       for way in ((near, far, left, self.connections), (far, near, left, 0))]
+            self.threads = threads
+            for thread in threads:
+                thread.start()
 
-    def pass_on(self, source, target, left):
+    def pass_on(self, source, target, left, number):
         try:
             while left[0] > 0:
                 data = source.recv(16384)
                 if not data:
+                    self.whole = number == self.connections and left[0] > 0
                     break
                 data = data[:left[0]]
                 left[0] -= len(data)
@@ -75,4 +81,7 @@ class Proxy:
                 pass
 
     def close(self):
+        """When the last connection has ended."""
         self.listener.close()
+        for thread in self.threads:
+            thread.join(60)

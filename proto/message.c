@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "proto/base/utf8.h"
 #include "proto/pack.h"
 
 enum { FROM_CLIENT = 1, FROM_DAEMON = 2, FROM_BOTH = 3 };
@@ -47,20 +48,15 @@ static void write_flag(bd_pack *pack, const bool *value)
     bd_pack_bool(pack, *value);
 }
 
-/* Cut to the limit, and never within a UTF-8 sequence. */
+/* The beginning that fits, of whole characters. */
+static size_t fitting(const bd_text *text, size_t bytes_max)
+{
+    return text->size_bytes <= bytes_max ? text->size_bytes : bd_utf8_whole(text->bytes, bytes_max);
+}
+
 static void write_text(bd_pack *pack, const bd_text *text)
 {
-    size_t size = text->size_bytes < BURN_TEXT_BYTES_MAX ? text->size_bytes : BURN_TEXT_BYTES_MAX;
-    size_t start = size;
-    while (start > 0 && size - start < 3 && ((unsigned char)text->bytes[start - 1] & 0xC0) == 0x80)
-        start--;
-    if (start > 0) {
-        unsigned char lead = (unsigned char)text->bytes[start - 1];
-        size_t wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-        if (size - (start - 1) < wanted)
-            size = start - 1;
-    }
-    bd_pack_str_bytes(pack, text->bytes, size);
+    bd_pack_str_bytes(pack, text->bytes, fitting(text, BURN_TEXT_BYTES_MAX));
 }
 
 static void write_texts(bd_pack *pack, const bd_texts *texts)
@@ -285,7 +281,7 @@ bool bd_text_equal(bd_text a, const char *b)
 
 char *bd_text_copy(bd_text text, char *room, size_t room_bytes)
 {
-    size_t size = text.size_bytes < room_bytes - 1 ? text.size_bytes : room_bytes - 1;
+    size_t size = fitting(&text, room_bytes - 1);
     if (size)
         memcpy(room, text.bytes, size);
     room[size] = '\0';

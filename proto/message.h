@@ -103,5 +103,5 @@ bd_error *bd_message_decode(const bd_frame *frame, const uint8_t *bytes, bd_mess
 
 bd_text bd_text_of(const char *text); /* NULL gives an empty one */
 bool bd_text_equal(bd_text a, const char *b);
-/* Terminated, cut to the room. Returns room. */
+/* Terminated, cut to the whole characters that fit. Returns room. */
 char *bd_text_copy(bd_text text, char *room, size_t room_bytes);

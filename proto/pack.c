@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "proto/base/assert.h"
+#include "proto/base/utf8.h"
 
 /* First bytes, as the specification names them. */
 enum {
@@ -220,9 +221,12 @@ bd_error *bd_unpack_str(bd_unpack *unpack, const char **out_text, size_t *out_by
         if (head_bytes == 2 && size < 32)
             BD_FAIL(PROTOCOL, "a str of %zu bytes is not in its shortest form", size);
     }
-    if (!bd_utf8_valid(unpack->cursor + head_bytes, size))
+    const char *text = (const char *)unpack->cursor + head_bytes;
+    if (memchr(text, '\0', size))
+        BD_FAIL(PROTOCOL, "a str has a zero byte; text has none");
+    if (!bd_utf8_valid(text, size))
         BD_FAIL(PROTOCOL, "a str is not UTF-8");
-    *out_text = (const char *)unpack->cursor + head_bytes;
+    *out_text = text;
     *out_bytes = size;
     unpack->cursor += head_bytes + size;
     return NULL;
@@ -421,25 +425,4 @@ static bd_error *read_run(const bd_unpack *unpack, unsigned first_head, size_t *
     *out_head_bytes = 1 + number_bytes;
     *out_size = (size_t)size;
     return NULL;
-}
-
-bool bd_utf8_valid(const uint8_t *text, size_t size_bytes)
-{
-    size_t i = 0;
-    while (i < size_bytes) {
-        unsigned first = text[i];
-        size_t more = first < 0x80 ? 0 : first < 0xc2 ? 4 : first < 0xe0 ? 1 : first < 0xf0 ? 2
-                      : first < 0xf5 ? 3 : 4;
-        if (first == 0 || more == 4 || more >= size_bytes - i)
-            return false;
-        for (size_t k = 1; k <= more; k++)
-            if ((text[i + k] & 0xc0) != 0x80)
-                return false;
-        unsigned second = more ? text[i + 1] : 0;
-        if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-            (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
-            return false;
-        i += 1 + more;
-    }
-    return true;
 }

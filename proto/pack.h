@@ -78,10 +78,7 @@ bd_error *bd_unpack_int(bd_unpack *unpack, int64_t *out) BD_MUST_USE;
 bd_error *bd_unpack_int_in(bd_unpack *unpack, int64_t least, int64_t most,
                            int64_t *out) BD_MUST_USE;
 bd_error *bd_unpack_float(bd_unpack *unpack, double *out) BD_MUST_USE;
-/* RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. A zero byte is refused too,
- * since texts become C strings. */
-bool bd_utf8_valid(const uint8_t *text, size_t size_bytes);
-/* Valid UTF-8 without a zero byte, not terminated. */
+/* Valid UTF-8 without a zero byte, since texts become C strings; not terminated. */
 bd_error *bd_unpack_str(bd_unpack *unpack, const char **out_text, size_t *out_bytes) BD_MUST_USE;
 bd_error *bd_unpack_bin(bd_unpack *unpack, const uint8_t **out_bytes, size_t *out_size) BD_MUST_USE;
 bd_error *bd_unpack_array(bd_unpack *unpack, uint32_t *out_count) BD_MUST_USE;

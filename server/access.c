@@ -12,6 +12,7 @@
 
 #include "proto/base/alloc.h"
 #include "proto/base/log.h"
+#include "proto/base/utf8.h"
 #include "server/credentials.h"
 #include "server/net.h"
 #include "server/quotas.h"
@@ -54,7 +55,8 @@ static bd_error *load_tls(const bd_config *config, bool makes, bd_tls **out)
         if (!makes)
             return NULL;
         BD_TRY(bd_credentials_make(config));
-        bd_log(BD_LOG_INFO, "access", "made a self-signed certificate file=\"%s\"", certificate);
+        bd_log(BD_LOG_INFO, "access", "made a self-signed certificate file=%s",
+               BD_QUOTED(certificate));
     }
     return bd_tls_create(&(bd_tls_files){.certificate = certificate,
                                          .private_key = private_key,

@@ -9,6 +9,7 @@
 
 #include "proto/base/alloc.h"
 #include "proto/base/log.h"
+#include "proto/base/utf8.h"
 #include "server/json.h"
 #include "server/leases.h"
 #include "server/reload.h"
@@ -88,8 +89,8 @@ static bd_error *create_token(bd_connection *connection,
     BD_TRY(take_wish(message->name, message->scopes, message->origins, origins, &wanted));
     BD_TRY(take_life(message->seconds, &wanted.expires_s));
     BD_TRY(bd_access_create_token(&daemon->access, daemon->config, &wanted, secret));
-    bd_log(BD_LOG_INFO, "admin", "token created name=%s scopes=%x by=\"%s\"", wanted.name,
-           wanted.scopes, connection->session.principal.name);
+    bd_log(BD_LOG_INFO, "admin", "token created name=%s scopes=%x by=%s", wanted.name,
+           wanted.scopes, BD_QUOTED(connection->session.principal.name));
     answer_secret(connection, message->request, &wanted, 0, secret);
     bd_leases_review(daemon); /* the file may have changed otherwise, too */
     return NULL;
@@ -109,8 +110,8 @@ static bd_error *rotate_token(bd_connection *connection,
         BD_FAIL(INVALID, "the tokens before live at most %d seconds yet", BURN_TOKEN_SECONDS_MAX);
     BD_TRY(bd_access_rotate_token(&daemon->access, daemon->config, &made,
                                   time(NULL) + (int64_t)message->grace, secret));
-    bd_log(BD_LOG_INFO, "admin", "token rotated name=%s grace_s=%" PRIu64 " by=\"%s\"", made.name,
-           message->grace, connection->session.principal.name);
+    bd_log(BD_LOG_INFO, "admin", "token rotated name=%s grace_s=%" PRIu64 " by=%s", made.name,
+           message->grace, BD_QUOTED(connection->session.principal.name));
     answer_secret(connection, message->request, &made,
                   bd_tokens_others_end(&daemon->access.tokens, &made), secret);
     bd_leases_review(daemon);
@@ -127,8 +128,8 @@ static bd_error *mint_token(bd_connection *connection, const struct bd_message_t
     BD_TRY(take_wish(message->name, message->scopes, message->origins, origins, &wanted));
     BD_TRY(bd_minted_add(&daemon->access.minted, &connection->session.principal, &wanted,
                          message->seconds, secret, &wanted.expires_s));
-    bd_log(BD_LOG_DEBUG, "admin", "token minted name=\"%s\" scopes=%x by=\"%s\"", wanted.name,
-           wanted.scopes, connection->session.principal.name);
+    bd_log(BD_LOG_DEBUG, "admin", "token minted name=%s scopes=%x by=%s", wanted.name,
+           wanted.scopes, BD_QUOTED(connection->session.principal.name));
     answer_secret(connection, message->request, &wanted, 0, secret);
     return NULL;
 }
@@ -143,8 +144,8 @@ static void revoke_token(bd_connection *connection,
     if (error) {
         bd_session_answer_failure(connection, message->request, error);
     } else {
-        bd_log(BD_LOG_INFO, "admin", "token revoked name=%s by=\"%s\"", name,
-               connection->session.principal.name);
+        bd_log(BD_LOG_INFO, "admin", "token revoked name=%s by=%s", name,
+               BD_QUOTED(connection->session.principal.name));
         bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
                                                      .done.request = message->request});
     }
@@ -195,7 +196,8 @@ static void shut_down(bd_connection *connection, uint64_t request)
 {
     bd_connection_send(connection,
                        &(bd_message){.type = BD_MESSAGE_DONE, .done.request = request});
-    bd_log(BD_LOG_INFO, "admin", "shutdown asked by=\"%s\"", connection->session.principal.name);
+    bd_log(BD_LOG_INFO, "admin", "shutdown asked by=%s",
+           BD_QUOTED(connection->session.principal.name));
     bd_drain_ask(connection->daemon);
 }
 
@@ -223,8 +225,8 @@ bd_error *bd_admin_cancel_work(bd_connection *connection,
         return NULL;
     }
     daemon->counters.cancelled++;
-    bd_log(BD_LOG_INFO, "session", "work cancelled session=%" PRIu64 " by=\"%s\"", number,
-           connection->session.principal.name);
+    bd_log(BD_LOG_INFO, "session", "work cancelled session=%" PRIu64 " by=%s", number,
+           BD_QUOTED(connection->session.principal.name));
     bd_engine_post(daemon->engine, bd_request_create(BD_REQUEST_CANCEL_WORK, number));
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
                                                  .done.request = message->request});
@@ -245,8 +247,9 @@ static bd_error *close_session(bd_connection *connection,
     if (target == connection)
         BD_FAIL(INVALID, "session %" PRIu64 " is this one, which ends by closing its connection",
                 number);
-    bd_log(BD_LOG_INFO, "admin", "session closed session=%" PRIu64 " principal=\"%s\" by=\"%s\"",
-           number, target->session.principal.name, connection->session.principal.name);
+    bd_log(BD_LOG_INFO, "admin", "session closed session=%" PRIu64 " principal=%s by=%s",
+           number, BD_QUOTED(target->session.principal.name),
+           BD_QUOTED(connection->session.principal.name));
     bd_session_end(target, BD_CODE_CANCELLED, "the session was closed from another one");
     bd_connection_send(connection, &(bd_message){.type = BD_MESSAGE_DONE,
                                                  .done.request = message->request});

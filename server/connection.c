@@ -8,6 +8,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 #include "proto/base/log.h"
+#include "proto/base/utf8.h"
 #include "server/net.h"
 #include "server/resume.h"
 
@@ -176,10 +177,9 @@ void bd_connection_fail(bd_connection *connection, bd_error *own_error)
         if (code == BD_CODE_PROTOCOL)
             connection->daemon->counters.protocol_errors++;
         char peer[BD_PEER_TEXT_BYTES];
-        bd_log(BD_LOG_WARN, "connection",
-               "closing session=%" PRIu64 " peer=%s code=%s reason=\"%.300s\"",
+        bd_log(BD_LOG_WARN, "connection", "closing session=%" PRIu64 " peer=%s code=%s reason=%s",
                connection->session.number, bd_net_peer_name(connection->stream.fd, peer),
-               bd_code_name(code), bd_error_text(own_error));
+               bd_code_name(code), BD_QUOTED(bd_error_text(own_error)));
         bd_message message = {.type = BD_MESSAGE_ERROR,
                               .error = {.code = (uint64_t)code,
                                         .text = bd_text_of(bd_error_text(own_error)),
@@ -287,9 +287,9 @@ static void note_failed_handshake(bd_connection *connection)
         return;
     if (!bd_web_refuse_plain(connection))
         connection->daemon->counters.handshakes_failed++;
-    bd_log(BD_LOG_INFO, "connection", "no handshake peer=%s reason=\"%s\"",
+    bd_log(BD_LOG_INFO, "connection", "no handshake peer=%s reason=%s",
            bd_net_peer_name(connection->stream.fd, peer),
-           bd_stream_problem(&connection->stream));
+           BD_QUOTED(bd_stream_problem(&connection->stream)));
 }
 
 /* Into the place of a payload first, what is more into the daemon's buffer. */

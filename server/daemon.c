@@ -14,6 +14,7 @@
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
 #include "proto/base/spare.h"
+#include "proto/base/utf8.h"
 #include "server/connection.h"
 #include "server/files.h"
 #include "server/health.h"
@@ -159,8 +160,9 @@ static bd_error *open_engine(bd_daemon *daemon)
     };
     BD_TRY_NOTE(bd_engine_open(&options, &daemon->engine), "device %s", config->device);
     bd_engine_describe(daemon->engine, &daemon->facts);
-    bd_log(BD_LOG_INFO, "engine", "open device=%s name=\"%s\" detail=\"%s\" threads=%d",
-           config->device, daemon->facts.name, daemon->facts.detail, daemon->facts.threads);
+    bd_log(BD_LOG_INFO, "engine", "open device=%s name=%s detail=%s threads=%d",
+           config->device, BD_QUOTED(daemon->facts.name), BD_QUOTED(daemon->facts.detail),
+           daemon->facts.threads);
     return NULL;
 }
 
@@ -328,8 +330,8 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
             return;
         if (got == BD_ACCEPT_EXHAUSTED) {
             bd_log(BD_LOG_WARN, "daemon",
-                   "no descriptors or memory left, not accepting connections=%zu url=\"%s\"",
-                   daemon->connection_count, listener->url);
+                   "no descriptors or memory left, not accepting connections=%zu url=%s",
+                   daemon->connection_count, BD_QUOTED(listener->url));
             uv_poll_stop(&listener->poll);
             listener->paused = true;
             bd_daemon_start_tick(daemon);
@@ -339,7 +341,7 @@ static void on_incoming(uv_poll_t *poll, int status, int events)
         bd_error *error = bd_connection_open(daemon, fd, listener->address.is_tls);
         if (error) {
             daemon->counters.refused++;
-            bd_log(BD_LOG_WARN, "daemon", "refused reason=\"%s\"", bd_error_text(error));
+            bd_log(BD_LOG_WARN, "daemon", "refused reason=%s", BD_QUOTED(bd_error_text(error)));
             bd_error_free(error);
         }
     }
@@ -378,7 +380,7 @@ static bd_error *open_listener(bd_daemon *daemon, const char *url)
     listener->poll.data = listener;
     bd_net_url(listener->fd, &listener->address, listener->url, sizeof listener->url);
     uv_poll_start(&listener->poll, UV_READABLE, on_incoming);
-    bd_log(BD_LOG_INFO, "daemon", "listening url=\"%s\"", listener->url);
+    bd_log(BD_LOG_INFO, "daemon", "listening url=%s", BD_QUOTED(listener->url));
     return NULL;
 }
 
@@ -432,7 +434,7 @@ static void leave_address(bd_listener *listener)
 {
     if (bd_net_step_aside(&listener->address)) {
         bd_net_url(listener->fd, &listener->address, listener->url, sizeof listener->url);
-        bd_log(BD_LOG_INFO, "daemon", "listening for observers url=\"%s\"", listener->url);
+        bd_log(BD_LOG_INFO, "daemon", "listening for observers url=%s", BD_QUOTED(listener->url));
         return;
     }
     for (int i = 0; i < WAITING_TURNS; i++)

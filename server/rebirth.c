@@ -15,6 +15,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
+#include "proto/base/utf8.h"
 #include "server/activation.h"
 #include "server/connection.h"
 #include "server/notify.h"
@@ -198,8 +199,8 @@ void bd_rebirth_ask(bd_daemon *daemon, bd_error *error)
     bool calm = !rebirth->restarts || now_ms() - rebirth->last_ms >= CALM_MS;
     int64_t twice = rebirth->wait_ms ? 2 * rebirth->wait_ms : WAIT_MS;
     rebirth->wait_ms = calm ? 0 : twice < WAIT_MS_MAX ? twice : WAIT_MS_MAX;
-    bd_log(BD_LOG_ERROR, "daemon", "the daemon begins anew in ms=%" PRId64 " reason=\"%s\"",
-           rebirth->wait_ms, bd_error_text(error));
+    bd_log(BD_LOG_ERROR, "daemon", "the daemon begins anew in ms=%" PRId64 " reason=%s",
+           rebirth->wait_ms, BD_QUOTED(bd_error_text(error)));
     if (rebirth->wait_ms)
         uv_timer_start(&daemon->later, on_time, (uint64_t)rebirth->wait_ms, 0);
     else

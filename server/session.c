@@ -9,6 +9,7 @@
 #include "proto/base/alloc.h"
 #include "proto/base/clock.h"
 #include "proto/base/log.h"
+#include "proto/base/utf8.h"
 #include "proto/ops.h"
 #include "server/admin.h"
 #include "server/connection.h"
@@ -341,9 +342,9 @@ static void note_open(const bd_connection *connection)
     const bd_session *session = &connection->session;
     char peer[BD_PEER_TEXT_BYTES];
     bd_log(BD_LOG_INFO, "session",
-           "open session=%" PRIu64 " peer=%s principal=\"%s\" client=\"%s\"", session->number,
-           bd_net_peer_name(connection->stream.fd, peer), session->principal.name,
-           session->client);
+           "open session=%" PRIu64 " peer=%s principal=%s client=%s", session->number,
+           bd_net_peer_name(connection->stream.fd, peer), BD_QUOTED(session->principal.name),
+           BD_QUOTED(session->client));
 }
 
 static void welcome(bd_connection *connection)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "proto/base/log.h"
+#include "proto/base/utf8.h"
 #include "server/state.h"
 
 enum { OWNER_BYTES = 96, TRIES = 100, PAUSE_MS = 50, NS_PER_MS = 1000000 };
@@ -83,8 +84,8 @@ static bd_error *await(bd_state_lock *lock, const char *folder, const char *path
 {
     int64_t tries = TRIES;
     bool drains = false;
-    bd_log(BD_LOG_INFO, "state", "waiting for the burnd%s to leave folder=\"%s\"", owner->text,
-           folder);
+    bd_log(BD_LOG_INFO, "state", "waiting for the burnd%s to leave folder=%s", owner->text,
+           BD_QUOTED(folder));
     for (int64_t i = 0; lock->fd < 0 && i < tries; i++) {
         if (owner->drains_ms && !drains) {
             drains = true;

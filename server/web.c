@@ -11,13 +11,14 @@
 #include "proto/base/alloc.h"
 #include "proto/base/assert.h"
 #include "proto/base/log.h"
+#include "proto/base/utf8.h"
 #include "server/connection.h"
 #include "server/net.h"
 #include "server/pages.h"
 #include "server/web_names.h"
 #include "server/websocket.h"
 
-enum { PART_BYTES = 64 * 1024, AHEAD_BYTES = 512 * 1024, HEAD_BYTES_MAX = 1024 };
+enum { PART_BYTES = 64 * 1024, AHEAD_BYTES = 512 * 1024, HEAD_BYTES_MAX = 1024, NOTED_BYTES = 256 };
 
 struct bd_web {
     bd_http_head head; /* of the request that comes in */
@@ -119,9 +120,12 @@ static void note_refusal(const bd_connection *connection, const bd_answer *answe
     char peer[BD_PEER_TEXT_BYTES];
     size_t count;
     const char *origin = bd_http_header(head, "origin", &count);
-    bd_log(BD_LOG_INFO, "web", "refused peer=%s status=%d origin=\"%.200s\" reason=\"%.*s\"",
-           bd_net_peer_name(connection->stream.fd, peer), answer->status, origin ? origin : "",
-           (int)strcspn(answer->own_body, "\n"), answer->own_body);
+    char from[NOTED_BYTES], reason[NOTED_BYTES];
+    snprintf(from, sizeof from, "%s", origin ? origin : "");
+    snprintf(reason, sizeof reason, "%.*s", (int)strcspn(answer->own_body, "\n"), answer->own_body);
+    bd_log(BD_LOG_INFO, "web", "refused peer=%s status=%d origin=%s reason=%s",
+           bd_net_peer_name(connection->stream.fd, peer), answer->status, BD_QUOTED(from),
+           BD_QUOTED(reason));
 }
 
 static void give(bd_connection *connection, bd_answer *own_answer)
@@ -129,9 +133,10 @@ static void give(bd_connection *connection, bd_answer *own_answer)
     bd_web *web = connection->web;
     if (own_answer->status == 401 || own_answer->status == 403)
         note_refusal(connection, own_answer);
-    bd_log(BD_LOG_DEBUG, "web", "answered path=\"%.*s\" status=%d",
-           web->head.complete ? (int)strcspn(web->head.target, "?") : 0, web->head.text,
-           own_answer->status);
+    char path[NOTED_BYTES];
+    snprintf(path, sizeof path, "%.*s",
+             web->head.complete ? (int)strcspn(web->head.target, "?") : 0, web->head.text);
+    bd_log(BD_LOG_DEBUG, "web", "answered path=%s status=%d", BD_QUOTED(path), own_answer->status);
     connection->daemon->counters.http[own_answer->status - 100]++;
     queue(connection, own_answer);
     bd_free(own_answer->own_body);

@@ -4,6 +4,7 @@
 
 #include "client/c/context.h"
 #include "proto/limits.h"
+#include "proto/base/utf8.h"
 #include "proto/pack.h"
 
 bd_error *bd_given(const char *names, const void *const *values, size_t count)
@@ -38,7 +39,7 @@ bd_error *bd_given_text(const char *name, const char *text)
     size_t size = text ? strlen(text) : 0;
     if (size > BURN_TEXT_BYTES_MAX)
         BD_FAIL(INVALID, "%s has %zu bytes; at most %d", name, size, BURN_TEXT_BYTES_MAX);
-    if (!bd_utf8_valid((const uint8_t *)text, size))
+    if (!bd_utf8_valid(text, size))
         BD_FAIL(INVALID, "%s is not UTF-8", name);
     return NULL;
 }

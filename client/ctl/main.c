@@ -12,6 +12,7 @@
 #include "burn/burn.h"
 #include "client/ctl/table.h"
 #include "client/ctl/tokens.h"
+#include "proto/base/utf8.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 69, PINGS_MAX = 1000 };
 
@@ -237,7 +238,10 @@ static int parse(int count, char **arguments, ctl_options *out)
 static int complain(const char *doing)
 {
     const burn_error *error = burn_last_error();
-    fprintf(stderr, "burnctl: %s: %s\n", doing, error->text);
+    char text[1024];
+    snprintf(text, sizeof text, "%s", error->text);
+    bd_utf8_show(text); /* some of it may be the other side's */
+    fprintf(stderr, "burnctl: %s: %s\n", doing, text);
     return EXIT_FAILED;
 }
 
@@ -281,7 +285,7 @@ static int open_daemon(const ctl_options *options, burn_context **out)
 static void print(const ctl_options *options, json_t *report)
 {
     if (options->json) {
-        json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
         putchar('\n');
     } else if (json_is_array(report) && json_array_size(report) == 0) {
         bool prunes = options->token.verb && strcmp(options->token.verb, "prune") == 0;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "proto/base/utf8.h"
+
 enum { CELL_MAX = 512, COLUMNS_MAX = 32, KEY_MAX = 160 };
 
 /* Columns on a terminal: a continuation byte of UTF-8 takes none. */
@@ -38,6 +40,7 @@ static void cell_text(const json_t *value, char cell[CELL_MAX])
         inner_text(value, cell);
     else
         cell[0] = '\0';
+    bd_utf8_show(cell);
 }
 
 static void print_cell(FILE *file, const char *text, int width, int right)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/base/alloc.h"
+#include "proto/base/utf8.h"
 
 struct bd_error {
     atomic_int count;
@@ -48,6 +49,7 @@ bd_error *bd_error_make(bd_code code, const char *file, int line, const char *fo
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    bd_utf8_mend(text);
     size_t text_bytes = strlen(text) + 1;
     bd_error *error = bd_try_alloc(sizeof *error + text_bytes);
     if (!error)

@@ -3,8 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "proto/base/utf8.h"
 
 /* Set once at start, read-only afterwards. */
 static bd_log_level threshold = BD_LOG_INFO;
@@ -29,13 +32,10 @@ void bd_log(bd_log_level level, const char *module, const char *format, ...)
                              now.tv_nsec / 1000000, names[level], module);
     va_list arguments;
     va_start(arguments, format);
-    int more = vsnprintf(line + used, sizeof line - used - 1, format, arguments);
+    vsnprintf(line + used, sizeof line - used - 1, format, arguments);
     va_end(arguments);
-    used += more > 0 ? (size_t)more : 0;
-    if (used > sizeof line - 2)
-        used = sizeof line - 2;
-    for (size_t i = 0; i < used; i++) /* text of a client must not look like a line of its own */
-        line[i] = (unsigned char)line[i] < 0x20 || line[i] == 0x7F ? '?' : line[i];
+    bd_utf8_show(line); /* text of a client must not look like a line of its own */
+    used = strlen(line);
     line[used++] = '\n';
     if (write(STDERR_FILENO, line, used) < 0)
         return;

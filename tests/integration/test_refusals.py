@@ -65,7 +65,8 @@ def test_every_refusal(tokens, tmp_path, way):  # noqa: F811
                 got, text = refusal(sock(origin), **wishes)
             assert got == code and word in text, (got, text)
             peer = "unix" if way == "unix" else "127.0.0.1"
-            assert f"closing session=0 peer={peer} code={code} reason=\"{text[:40]}" in daemon.text()
+            quoted = text[:40].replace('"', r'\"')
+            assert f"closing session=0 peer={peer} code={code} reason=\"{quoted}" in daemon.text()
 
         if way in ("tls", "wss"):
             hears(auth("no_identity"), "UNAUTHENTICATED", "BURN_TOKEN")

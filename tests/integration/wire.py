@@ -96,8 +96,8 @@ def frame(name, fields, payload=b"", flags=None, kind=None, stream=0, reserved=0
     return header + message + bytes(padding) + payload
 
 
-def hello(device="", version=1, features=(), token=""):
-    return frame("HELLO", ["wire.py", version, op_revision(), device, list(features), 0, token])
+def hello(device="", version=1, features=(), token="", client="wire.py"):
+    return frame("HELLO", [client, version, op_revision(), device, list(features), 0, token])
 
 
 class Closed(Exception):

@@ -11,7 +11,7 @@ MAY_INCLUDE = {
     "proto": ("proto/base",),
     "client/core": ("proto", "proto/base"),
     "client/c": ("client/core", "proto", "proto/base"),
-    "client/ctl": ("client/c/burn",),
+    "client/ctl": ("client/c/burn", "proto/base"),
     "client/js": ("client/core", "proto", "proto/base"),
     "client/python": ("client/c/burn", "client/core", "proto", "proto/base"),
     "backends/kir": ("proto", "proto/base"),

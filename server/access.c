@@ -14,6 +14,7 @@
 #include "proto/base/log.h"
 #include "proto/base/utf8.h"
 #include "server/credentials.h"
+#include "server/input_file.h"
 #include "server/net.h"
 #include "server/quotas.h"
 #include "server/state.h"
@@ -51,7 +52,10 @@ static bd_error *load_tls(const bd_config *config, bool makes, bd_tls **out)
                 *config->certificate ? "private_key" : "certificate");
     BD_TRY(file_of(config, config->certificate, BD_CERTIFICATE_FILE, certificate));
     BD_TRY(file_of(config, config->private_key, BD_PRIVATE_KEY_FILE, private_key));
-    if (!given && access(certificate, F_OK) != 0) {
+    bool is_there = given;
+    if (!given)
+        BD_TRY(bd_input_file_exists(certificate, &is_there));
+    if (!is_there) {
         if (!makes)
             return NULL;
         BD_TRY(bd_credentials_make(config));
@@ -77,16 +81,13 @@ static bd_error *load_tokens(const bd_config *config, bool makes, bd_tokens *out
 {
     char path[BD_STATE_PATH_BYTES], *text = NULL;
     size_t size = 0;
-    bd_error *nowhere = bd_state_path(config, tokens_file, path);
-    if (nowhere && makes)
-        return nowhere;
-    if (nowhere || access(path, F_OK) != 0) {
-        bd_error_free(nowhere);
-        if (!makes)
-            return NULL;
-        bd_tokens none = {0};
+    bool is_there;
+    const bd_tokens none = {0};
+    BD_TRY(bd_state_find(config, tokens_file, path, &is_there));
+    if (!is_there && makes)
         return save_tokens(config, &none);
-    }
+    if (!is_there)
+        return NULL;
     BD_TRY(bd_state_read(path, &text, &size));
     bd_error *error = bd_tokens_parse(text, size, out);
     bd_free(text);
@@ -111,17 +112,11 @@ static bd_error *find_id(const char *key, const char *name, bool group, unsigned
 }
 
 /* Whether the state folder holds something: then this daemon may not share it. */
-static bool has_state(const bd_config *config)
+static bd_error *has_state(const bd_config *config, bool *out)
 {
-    static const char *const names[] = {tokens_file, BD_NODE_KEY_FILE};
-    bool has = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !has; i++) {
-        char path[BD_STATE_PATH_BYTES];
-        bd_error *nowhere = bd_state_path(config, names[i], path);
-        has = !nowhere && access(path, F_OK) == 0;
-        bd_error_free(nowhere);
-    }
-    return has;
+    char path[BD_STATE_PATH_BYTES];
+    BD_TRY(bd_state_find(config, tokens_file, path, out));
+    return *out ? NULL : bd_state_find(config, BD_NODE_KEY_FILE, path, out);
 }
 
 static bd_error *load_users(const bd_config *config, bd_access *out)
@@ -171,9 +166,10 @@ static bd_error *load_scopes(const bd_config *config, unsigned *out)
 bd_error *bd_access_load(const bd_config *config, bd_state_lock *lock, bd_access *out)
 {
     bd_access made = {.state_lock = lock};
-    bool tls = speaks_tls(config), makes = lock != NULL;
-    bd_error *error =
-        makes && (tls || has_state(config)) ? bd_state_lock_take(lock, config) : NULL;
+    bool tls = speaks_tls(config), makes = lock != NULL, has = false;
+    bd_error *error = makes ? has_state(config, &has) : NULL;
+    if (!error && makes && (tls || has))
+        error = bd_state_lock_take(lock, config);
     if (!error && tls)
         error = load_tls(config, makes, &made.tls);
     if (!error)

@@ -2,9 +2,7 @@
 #include "server/config.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 #include <ini.h>
 
 #include "proto/base/alloc.h"
+#include "server/input_file.h"
 
 enum kind { KIND_COUNT, KIND_BYTES, KIND_MILLIS, KIND_CHOICE, KIND_TEXT, KIND_LIST };
 enum when { WHEN_LIVE, WHEN_START };
@@ -441,13 +440,12 @@ static int read_line(void *user, const char *section, const char *name, const ch
 bd_error *bd_config_read_file(bd_config *config, const char *path)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not awaited */
-    if (fd < 0)
-        BD_FAIL(NOT_FOUND, "%s: %s", path, strerror(errno));
-    FILE *file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+    int fd;
+    BD_TRY(bd_input_file_open(path, &fd, &status));
+    FILE *file = fdopen(fd, "r");
     if (!file) {
         close(fd);
-        BD_FAIL(NOT_FOUND, "%s: not a file", path);
+        BD_FAIL(NO_MEMORY, "%s: no memory to read it", path);
     }
     file_reader reader = {.config = config, .file = file, .path = path};
     int line = ini_parse_stream(next_line, &reader, read_line, &reader);
@@ -459,50 +457,6 @@ bd_error *bd_config_read_file(bd_config *config, const char *path)
     if (line != 0)
         BD_FAIL(INVALID, "%s:%d: not a \"key = value\" line", path, line > 0 ? line : 0);
     return NULL;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bd_error *read_drop_ins(bd_config *config, const char *folder)
-{
-    DIR *entries = opendir(folder);
-    if (!entries)
-        return NULL;
-    bd_text_list names = {0};
-    for (struct dirent *entry; (entry = readdir(entries));) {
-        size_t size = strlen(entry->d_name);
-        if (size > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + size - 5, ".conf") == 0)
-            *bd_vec_push(&names) = bd_strdup(entry->d_name);
-    }
-    closedir(entries);
-    if (names.count)
-        qsort(names.items, names.count, sizeof *names.items, by_name);
-    bd_error *error = NULL;
-    for (size_t i = 0; i < names.count; i++) {
-        char path[4096];
-        int size = snprintf(path, sizeof path, "%s/%s", folder, names.items[i]);
-        if (!error && (size_t)size >= sizeof path)
-            error = BD_ERROR(LIMIT, "%s: the path is too long", folder);
-        if (!error)
-            error = bd_config_read_file(config, path);
-        bd_free(names.items[i]);
-    }
-    bd_vec_deinit(&names);
-    return error;
-}
-
-bd_error *bd_config_read_folder(bd_config *config, const char *folder)
-{
-    char path[4096];
-    struct stat status;
-    snprintf(path, sizeof path, "%s/burnd.conf", folder);
-    if (stat(path, &status) == 0)
-        BD_TRY(bd_config_read_file(config, path));
-    snprintf(path, sizeof path, "%s/conf.d", folder);
-    return read_drop_ins(config, path);
 }
 
 bd_error *bd_config_read_environment(bd_config *config, char *const *environment)

@@ -79,7 +79,8 @@ bool bd_config_keep(bd_config *config, const bd_config *from, const char *key);
 
  * otherwise. */
 bd_error *bd_config_read_file(bd_config *config, const char *path) BD_MUST_USE;
-/* burnd.conf and conf.d/ *.conf of a folder, in alphabetical order; what is missing is skipped. */
+/* burnd.conf and conf.d/ *.conf of a folder, in alphabetical order; what is missing, or in a folder
+ * that this user may not look into, is skipped. */
 bd_error *bd_config_read_folder(bd_config *config, const char *folder) BD_MUST_USE;
 /* BURND_<KEY>; those of a LIST are separated by blanks. An unknown BURND_ name is an error. */
 bd_error *bd_config_read_environment(bd_config *config, char *const *environment) BD_MUST_USE;

@@ -7,7 +7,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "proto/base/alloc.h"
 #include "server/state.h"
@@ -63,13 +62,10 @@ bd_error *bd_node_load(const bd_config *config, bool makes, char public_key[BD_N
     size_t size = sizeof bytes;
     EVP_PKEY *key = NULL;
     public_key[0] = '\0';
-    bd_error *nowhere = bd_state_path(config, BD_NODE_KEY_FILE, path);
-    bool is_there = !nowhere && access(path, F_OK) == 0;
-    if (!is_there && !makes) {
-        bd_error_free(nowhere);
+    bool is_there;
+    BD_TRY(bd_state_find(config, BD_NODE_KEY_FILE, path, &is_there));
+    if (!is_there && !makes)
         return NULL;
-    }
-    BD_TRY(nowhere);
     BD_TRY(is_there ? read_key(path, &key) : make(config, &key));
     bool got = EVP_PKEY_get_raw_public_key(key, bytes, &size) == 1 && size == sizeof bytes;
     EVP_PKEY_free(key);

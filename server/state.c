@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "proto/base/alloc.h"
+#include "server/input_file.h"
 
 static const char *base_folder(const bd_config *config, const char **out_rest)
 {
@@ -41,6 +42,19 @@ bd_error *bd_state_path(const bd_config *config, const char *name, char path[BD_
     return NULL;
 }
 
+bd_error *bd_state_find(const bd_config *config, const char *name, char path[BD_STATE_PATH_BYTES],
+                        bool *out_is_there)
+{
+    bd_error *nowhere = bd_state_path(config, name, path);
+    *out_is_there = false;
+    if (bd_error_code(nowhere) == BD_CODE_NOT_FOUND) {
+        bd_error_free(nowhere);
+        return NULL;
+    }
+    BD_TRY(nowhere);
+    return bd_input_file_exists(path, out_is_there);
+}
+
 bd_error *bd_state_prepare(const bd_config *config)
 {
     char path[BD_STATE_PATH_BYTES];
@@ -67,13 +81,10 @@ bd_error *bd_state_prepare(const bd_config *config)
 bd_error *bd_state_read(const char *path, char **out_text, size_t *out_bytes)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not awaited */
-    if (fd < 0)
-        BD_FAIL(NOT_FOUND, "%.200s: %s", path, strerror(errno));
+    int fd;
+    BD_TRY(bd_input_file_open(path, &fd, &status));
     bd_error *error = NULL;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        error = BD_ERROR(INVALID, "%.200s: not a file", path);
-    else if ((status.st_mode & 077) || (status.st_uid != geteuid() && status.st_uid != 0))
+    if ((status.st_mode & 077) || (status.st_uid != geteuid() && status.st_uid != 0))
         error = BD_ERROR(DENIED, "%.200s: its mode is %04o and its owner uid %u; it must be 0600 "
                                  "and the daemon's own: chmod 600 %.200s", path,
                          (unsigned)status.st_mode & 07777, (unsigned)status.st_uid, path);

@@ -111,3 +111,106 @@ def test_a_folder_that_was_removed_is_locked_anew(tmp_path):
         ctl(daemon, "token", "create", "a", "--expires=1h")
         assert (state / "lock").read_text().split()[0] == str(daemon.process.pid)
         assert second(state, f"--listen=unix://{tmp_path}/x.sock")[0] == 1
+
+
+FILES = ("tokens", "node_key.pem", "certificate.pem", "private_key.pem")
+
+
+def link_to(kind, path, tmp_path):
+    """Puts a link that leads to no file where a file was."""
+    path.unlink(missing_ok=True)
+    path.symlink_to(path if kind == "loop" else tmp_path / "nowhere")
+
+
+def restore(path, content):
+    path.unlink()
+    path.touch(0o600)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("kind, says", [("dangling", "a symbolic link to what is not there"), ("loop", "Too many levels of symbolic links")])
+def test_a_link_to_nothing_is_no_missing_file(tokens, tmp_path, kind, says):  # noqa: F811
+    """As a backup or a disk that is not mounted leaves them. A reload keeps what was, a start ends; nothing is written over the link."""
+    secret = tokens.add("alice", "compute")
+    with Daemon(f"--state-dir={tmp_path}", tls=True) as daemon:
+        client = daemon.connect(token=secret)
+        for name in FILES:
+            path = tmp_path / name
+            before = path.read_bytes()
+            link_to(kind, path, tmp_path)
+            said = ctl(daemon, "reload", code=1)
+            assert f"{path}: " in said and (says in said or name == "private_key.pem"), said
+            if name == "tokens":
+                assert str(path) in ctl(daemon, "token", "create", "more", "--expires=1h", code=1)
+            assert path.is_symlink()
+            restore(path, before)
+        daemon.connect(token=secret).close()  # nobody was thrown out
+        assert client.sync()[1] == 0
+        ctl(daemon, "reload")
+        # a link to a file is that file, and a missing file is none
+        (tmp_path / "tokens").rename(tmp_path / "elsewhere")
+        (tmp_path / "tokens").symlink_to(tmp_path / "elsewhere")
+        ctl(daemon, "reload")
+        daemon.connect(token=secret).close()
+        (tmp_path / "tokens").unlink()
+        ctl(daemon, "reload")
+        assert client.expect("GOAWAY") and refusal(daemon.socket(), token=secret)[0] == "UNAUTHENTICATED"
+    for name in FILES:
+        path = tmp_path / name
+        before = path.read_bytes()
+        link_to(kind, path, tmp_path)
+        code, text = second(tmp_path, "--listen=tls://127.0.0.1:0")
+        assert code == 1 and f"{path}: " in text and path.is_symlink(), text
+        restore(path, before)
+
+
+def test_a_state_folder_that_is_a_link_to_nothing(tokens, tmp_path):  # noqa: F811
+    """A disk that is not mounted any more ends no token; nor does a folder that cannot be looked into."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    tokens.folder = real
+    secret = tokens.add("alice", "compute")
+    link.symlink_to(real)
+    with Daemon(f"--state-dir={link}") as daemon:
+        client = daemon.connect(token=secret)
+        real.rename(tmp_path / "unmounted")
+        said = ctl(daemon, "reload", code=1)
+        assert f"{link}: a symbolic link to what is not there" in said, said
+        assert client.sync()[1] == 0
+        daemon.connect(token=secret).close()
+        (tmp_path / "unmounted").rename(real)
+        ctl(daemon, "reload")
+        daemon.connect(token=secret).close()
+
+
+@pytest.mark.parametrize("kind", ["dangling", "loop"])
+def test_a_configuration_that_is_a_link_to_nothing(tmp_path, kind):
+    """The files of --config and of keys; what a folder holds, tests/unit/server/test_config.c tries."""
+    path, www = tmp_path / "burnd.conf", tmp_path / "www"
+    path.write_text("threads = 1\n")
+    with Daemon(f"--config={path}") as daemon:
+        link_to(kind, path, tmp_path)
+        assert f"{path}: " in ctl(daemon, "reload", code=1)
+        path.unlink()
+        path.write_text("threads = 1\nmax = 1\n")
+        assert f"{path}:2: " in ctl(daemon, "reload", code=1)
+    link_to(kind, www, tmp_path)
+    assert second(tmp_path, f"--www={www}", f"--listen=unix://{tmp_path}/x.sock")[0] == 1
+
+
+@pytest.mark.parametrize("kind", ["folder", "socket", "pipe"])
+def test_what_is_no_file_is_called_what_it_is(tmp_path, kind):
+    for name in ("tokens", "burnd.conf"):
+        path = tmp_path / kind / name
+        path.parent.mkdir(exist_ok=True)
+        if kind == "folder":
+            path.mkdir()
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.bind(str(path))
+            sock.close()
+        flag = f"--state-dir={path.parent}" if name == "tokens" else f"--config={path}"
+        done = subprocess.run([BURND, "--check-config", flag], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 78 and done.stderr == f"burnd: {path}: a {kind}, not a file\n", done.stderr

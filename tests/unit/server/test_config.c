@@ -115,6 +115,31 @@ START_TEST(stronger_sources_win)
 }
 END_TEST
 
+/* What is not there is skipped; what cannot be read because of a link is not. */
+START_TEST(links_to_nothing)
+{
+    char folder[] = "/tmp/burnd-config-XXXXXX", path[128];
+    const char *const names[] = {"burnd.conf", "conf.d"};
+    bd_config config;
+    bd_config_init(&config);
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        ck_assert_int_eq(symlink("nowhere", path), 0);
+        expect(bd_config_read_folder(&config, folder), BD_CODE_NOT_FOUND,
+               "a symbolic link to what is not there");
+        ck_assert_int_eq(unlink(path) | symlink(path, path), 0);
+        expect(bd_config_read_folder(&config, folder), BD_CODE_UNAVAILABLE, "symbolic links");
+        ck_assert_int_eq(unlink(path), 0);
+    }
+    ck_assert_ptr_null(bd_config_read_folder(&config, folder));
+    write_file(path, "");
+    expect(bd_config_read_folder(&config, folder), BD_CODE_NOT_FOUND, "conf.d: Not a directory");
+    ck_assert_int_eq(unlink(path) | rmdir(folder), 0);
+    bd_config_deinit(&config);
+}
+END_TEST
+
 START_TEST(files)
 {
     char folder[] = "/tmp/burnd-config-XXXXXX", path[128], more[128];
@@ -146,7 +171,7 @@ START_TEST(files)
     ck_assert_ptr_null(bd_config_read_file(&config, path));
     ck_assert_int_eq(config.threads, 3);
     ck_assert_uint_eq(config.listen.count, 3);
-    expect(bd_config_read_file(&config, folder), BD_CODE_NOT_FOUND, "not a file");
+    expect(bd_config_read_file(&config, folder), BD_CODE_NOT_FOUND, "a folder, not a file");
     ck_assert_int_eq(unlink(path) | mkfifo(path, 0600), 0); /* nobody writes: it must not wait */
     expect(bd_config_read_file(&config, path), BD_CODE_NOT_FOUND, "not a file");
     expect(bd_config_read_file(&config, "/nowhere"), BD_CODE_NOT_FOUND, "No such file");
@@ -226,6 +251,7 @@ int main(void)
     tcase_add_test(tests, units_and_limits);
     tcase_add_test(tests, unknown_keys_get_a_suggestion);
     tcase_add_test(tests, stronger_sources_win);
+    tcase_add_test(tests, links_to_nothing);
     tcase_add_test(tests, files);
     tcase_add_test(tests, long_lines);
     tcase_add_test(tests, what_is_printed_reads_back);

@@ -96,6 +96,7 @@ static void report_operation(bd_daemon *daemon, const bd_engine_stats *stats, bd
     bd_json_bool(json, "started", daemon->drain.started_ms != 0);
     bd_json_uint(json, "sessions", daemon->drain.sessions);
     bd_json_uint(json, "cut", daemon->drain.cut);
+    bd_json_bool(json, "over", daemon->drain.alone_ticks != 0);
     bd_json_uint(json, "most_ms", (uint64_t)daemon->config->drain_timeout);
     bd_json_end_object(json);
     bd_json_begin_object(json, "names");

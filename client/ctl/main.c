@@ -374,19 +374,28 @@ static json_int_t number_in(const json_t *stats, const char *group, const char *
     return json_integer_value(json_object_get(json_object_get(stats, group), name));
 }
 
-/* Asks until the daemon has ended, as it does after its last answer; how many sessions it cut. */
+/* Asks until the daemon has ended; how many sessions it cut. -1 after a complaint: it has not said
+ * that the drain was over, as it does before it ends. */
 static json_int_t await_end(burn_context *context)
 {
     const struct timespec pause = {.tv_nsec = 100000000};
     json_int_t cut = 0;
+    bool over = false;
     for (char *text = NULL; burn_report(context, "stats", &text) == BURN_STATUS_OK;) {
         json_t *stats = json_loads(text, JSON_DECODE_ANY, NULL);
         burn_free(text);
         cut = number_in(stats, "drain", "cut");
+        over = json_is_true(json_object_get(json_object_get(stats, "drain"), "over"));
         json_decref(stats);
         nanosleep(&pause, NULL);
     }
-    return cut;
+    if (over)
+        return cut;
+    fprintf(stderr,
+            "burnctl: drain: the daemon went before its drain was over, killed or told twice to "
+            "end: sessions may be cut, and its log may say how many (%s)\n",
+            burn_last_error()->text);
+    return -1;
 }
 
 static int drain(burn_context *context, const ctl_options *options)
@@ -407,6 +416,10 @@ static int drain(burn_context *context, const ctl_options *options)
     if (options->waits) {
         fflush(stdout);
         json_int_t cut = await_end(context);
+        if (cut < 0) {
+            json_decref(answer);
+            return EXIT_FAILED;
+        }
         json_object_set_new(answer, "cut", json_integer(cut));
         if (!options->json)
             printf("the daemon has ended; sessions cut: %" JSON_INTEGER_FORMAT "\n", cut);

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import pytest
 
-from test_burnctl import ctl
+from test_burnctl import BURNCTL, ctl
 from wire import BURND, CODES, PREFACE, U8, Closed, Daemon, Wire, eventually, frame, hello
 
 LIBRARY = pathlib.Path(BURND).parents[1] / "lib/libburn-client.so.1"
@@ -139,6 +140,29 @@ def test_a_second_signal_counts_whom_it_cuts():
         client.close()
 
 
+@pytest.mark.parametrize("number, cut", [(signal.SIGTERM, 1), (signal.SIGKILL, None)])
+def test_who_waits_hears_that_the_drain_was_broken_off(number, cut):
+    """The daemon goes without a word: how many sessions it cut is not known then, least of all that it was none."""
+    daemon = Daemon("--drain-timeout=1h", "--write-timeout=1h")
+    try:
+        client = held(daemon)
+        waiting = subprocess.Popen([BURNCTL, "--url", "unix://" + daemon.path, "drain", "--wait"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        assert waiting.stdout.readline() == "draining; other sessions: 1, which have 3600 s to end\n"
+        daemon.process.send_signal(number)
+        said, complaint = waiting.communicate(timeout=60)
+        assert waiting.returncode == 1 and said == "", said
+        assert complaint.startswith("burnctl: drain: the daemon went before its drain was over, killed or told twice to end: "), complaint
+        assert daemon.process.wait(60) == (0 if cut else -signal.SIGKILL)
+        assert cut is None or summary(daemon) == [1, cut]
+        client.close()
+    finally:
+        daemon.process.kill()
+        daemon.process.wait()
+        daemon.log.close()
+        daemon.folder.cleanup()
+
+
 def test_operators_and_probes_look_on_while_it_drains():
     with Daemon("--drain-timeout=1h", "--write-timeout=1h", tcp=True) as daemon:
         client = held(daemon)
@@ -150,7 +174,7 @@ def test_operators_and_probes_look_on_while_it_drains():
         status, metrics = curl(daemon, "/metrics")
         assert status == 200 and "\nburnd_draining 1\n" in metrics and "\nburnd_sessions 1\n" in metrics
         stats = json.loads(ctl("--url", url, "-o", "json", "stats").stdout)
-        assert stats["drain"] == {"started": True, "sessions": 1, "cut": 0, "most_ms": 3600000}
+        assert stats["drain"] == {"started": True, "sessions": 1, "cut": 0, "over": False, "most_ms": 3600000}
         sessions = json.loads(ctl("--url", url, "-o", "json", "sessions").stdout)
         assert [session["client"] for session in sessions if session["session"] == client.session] == ["wire.py"]
         new = Wire(connect(aside(daemon)), greet=False)  # an ordinary client hears why and may come again

@@ -24,6 +24,12 @@ static bd_error *check_memfd(int fd, uint64_t bytes)
         BD_FAIL(INVALID, "the descriptor is no memfd");
     if ((seals & SEALS) != SEALS)
         BD_FAIL(INVALID, "the memfd lacks the seals F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL");
+    if (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE))
+        BD_FAIL(INVALID, "the memfd is sealed against writing, and the daemon writes answers "
+                         "there; F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL alone would be right");
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)
+        BD_FAIL(INVALID, "the descriptor of the memfd is not open for reading and writing, as "
+                         "memfd_create opens it");
     /* Huge pages that their owner takes back can be missing at the next touch, which is SIGBUS. */
     if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
         BD_FAIL(INVALID, "the memfd has huge pages; a region has ordinary ones");

@@ -109,6 +109,29 @@ def test_a_memfd_without_seals_is_refused(client, seals):
     os.close(fd)
 
 
+@pytest.mark.parametrize("seal", [fcntl.F_SEAL_WRITE, 0x10])  # F_SEAL_FUTURE_WRITE has no name in older Pythons
+def test_a_memfd_that_is_sealed_against_writing_is_refused(client, seal):
+    """No retry helps; what would be right is said."""
+    fd = memfd(4096, SEALS | seal)
+    pass_on(client, frame("REGION_ADD", [1, 1, 4096]), fd)
+    request, code, text, _, retryable = client.expect("ERROR")[0]
+    assert (request, code, retryable) == (1, CODES["INVALID"], False) and "sealed against writing" in text and "alone would be right" in text, text
+    os.close(fd)
+    add(client, 1, 4096, 2)
+
+
+@pytest.mark.parametrize("mode", [os.O_RDONLY, os.O_WRONLY])
+def test_a_descriptor_for_one_way_is_refused(client, mode):
+    fd = memfd(4096)
+    half = os.open(f"/proc/self/fd/{fd}", mode)
+    pass_on(client, frame("REGION_ADD", [1, 1, 4096]), half)
+    request, code, text, _, retryable = client.expect("ERROR")[0]
+    assert (request, code, retryable) == (1, CODES["INVALID"], False) and "not open for reading and writing" in text, text
+    os.close(half)
+    os.close(fd)
+    add(client, 1, 4096, 2)
+
+
 def test_a_memfd_of_huge_pages_is_refused(client):
     try:
         fd = os.memfd_create("test", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING | os.MFD_HUGETLB)

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom, and who may name ops."""
+"""What lies where: the folders at the top, who may include whom, and who may name ops."""
 import pathlib
 import re
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+TOP = {"CMakeLists.txt", "server", "client", "proto", "engine", "backends", "deploy", "tests", "examples", "LICENSE", "README.md",
+       "ARCHITECTURE.md", "CMakePresets.json"}
 
 # folder: the folders (or files) that it may include besides itself
 MAY_INCLUDE = {
@@ -126,3 +130,9 @@ def test_backends_know_no_ops():
              if path.relative_to(ROOT).as_posix().startswith("backends/")
              and re.search(r'BURN_OP_|"proto/ops\.h"', path.read_text())]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_top_holds_its_folders_alone():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    tops = {name.split("/")[0] for name in listed}
+    assert {name for name in tops if not name.startswith(".")} == TOP

@@ -81,7 +81,7 @@ typedef struct bd_request {
     uint64_t first_op_index; /* OPS: number of the first record within the session, from 1 */
     burn_tensor_type type;   /* PUT */
     bd_buffer *buffer; /* PUT; moves. NULL: the upload was refused, the tensor is poisoned … */
-    bd_error *error;   /* … with this; moves */
+    bd_error *error;   /* … with this; or EXPORT*: it is refused, and why; moves */
     bd_quota *quota;   /* SESSION_OPEN: of the principal, or NULL; moves */
     uint8_t *payload;  /* OPS, PROGRAM_DEFINE, EXPORT*: heap (bd_alloc), moves */
     size_t payload_bytes;

@@ -82,7 +82,7 @@ bool bd_naming_export(bd_session *session, const bd_request *request)
                         .end = request->payload + request->payload_bytes};
     bd_publication *publication = bd_publication_create(request->name);
     bool cut = false;
-    bd_error *error = NULL;
+    bd_error *error = request->error ? bd_error_retain(request->error) : NULL;
     while (!error && !cut && unpack.cursor < unpack.end)
         error = add_part(session, publication, &unpack, &cut);
     return bd_naming_finish(session, request, publication, error, cut);

@@ -130,7 +130,9 @@ bool bd_programs_export(bd_session *session, const bd_request *request)
                     .capacity = request->payload_bytes};
     bd_publication *publication = bd_publication_create(request->name);
     bool cut = false;
-    bd_error *error = take_signature(session, request, publication, &rest, &cut);
+    bd_error *error = request->error
+                          ? bd_error_retain(request->error)
+                          : take_signature(session, request, publication, &rest, &cut);
     bd_free(rest.bytes);
     return bd_naming_finish(session, request, publication, error, cut);
 }

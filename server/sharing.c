@@ -9,7 +9,8 @@
 #include "server/json.h"
 #include "server/transfer.h"
 
-/* NULL if the request may not wait, or the name is none: that was answered. */
+/* NULL if the name is none, or not this client's to write: that was answered. An EXPORT without a
+ * number has no answer, and takes the error along, for the next SYNC. */
 static bd_request *begin(bd_connection *connection, bd_request_kind kind, uint64_t number,
                          bd_text name)
 {
@@ -24,12 +25,13 @@ static bd_request *begin(bd_connection *connection, bd_request_kind kind, uint64
     if (!error && writes && shared && !(principal->scopes & BD_SCOPE_ADMIN))
         error = BD_ERROR(DENIED, "names of public/ are written with the scope admin, which %.100s "
                                  "has not", principal->name);
-    if (error) {
+    if (error && number) {
         bd_session_answer_failure(connection, number, error);
         return NULL;
     }
     bd_request *request = bd_request_create(kind, connection->session.number);
     request->request = number;
+    request->error = error;
     bd_text_copy(name, request->name, sizeof request->name);
     return request;
 }

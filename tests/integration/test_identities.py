@@ -130,6 +130,8 @@ def test_scopes(tokens, tmp_path):
         assert client.get(1)[2] == b"abcd" and client.report("STATS")
         assert request_error(client, "EXPORT", [5, "public/weights"], b"") == "DENIED"
         assert request_error(client, "UNEXPORT", [5, "public/weights"]) == "DENIED"
+        client.send(frame("EXPORT", [0, "public/weights"], b"\x92\xa0\x01"))
+        assert client.sync(6)[1] == CODES["DENIED"]
         for message in ("SESSIONS", "CONFIG", "SHUTDOWN"):
             assert request_error(client, message, [5]) == "DENIED"
         client.close()

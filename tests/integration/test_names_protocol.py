@@ -77,6 +77,11 @@ def test_what_is_no_name(client, name):
     fails(client, frame("IMPORT", [2, name, 10, 1]), "INVALID", "name")
     fails(client, frame("UNEXPORT", [2, name]), "INVALID", "name")
     assert client.sync() == [1, 0, "", 0]
+    for message in (export(0, name, ["", 1]), frame("EXPORT_PROGRAM", [0, name, 9], b"")):
+        client.send(message)  # nobody waits: the next SYNC tells
+        _, code, text, _ = client.sync()
+        assert code == CODES["INVALID"] and "name" in text
+    assert client.sync() == [1, 0, "", 0]
 
 
 @pytest.mark.parametrize("payload, code, word", [
